@@ -1,0 +1,179 @@
+package tensor
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+)
+
+// DType is the type of a tensor's elements.
+type DType uint8
+
+const (
+	Float32  DType = iota
+	BFloat16       // the upper half of a float32, rounded to nearest even
+	Uint8
+)
+
+// Size is the number of bytes of one element.
+func (d DType) Size() int {
+	switch d {
+	case Float32:
+		return 4
+	case BFloat16:
+		return 2
+	case Uint8:
+		return 1
+	}
+	panic(fmt.Sprintf("tensor: unknown type %d", d))
+}
+
+func (d DType) String() string {
+	switch d {
+	case Float32:
+		return "float32"
+	case BFloat16:
+		return "bfloat16"
+	case Uint8:
+		return "uint8"
+	}
+	return fmt.Sprintf("DType(%d)", uint8(d))
+}
+
+// Tensor is a dense row-major array. Its contents may be read by any holder of a reference, and written only while there is
+// one holder.
+type Tensor struct {
+	pool      *Pool
+	block     Memory // what goes back to the pool
+	blockSize int
+	memory    Memory // where the elements start
+	dtype     DType
+	shape     []int
+
+	parent     *Tensor // set for a view, which holds one reference on it
+	references atomic.Int32
+}
+
+// Retain adds a reference and returns t, so that it can stand in an assignment.
+func (t *Tensor) Retain() *Tensor {
+	if t.references.Add(1) <= 1 {
+		panic("tensor: retained after its last release")
+	}
+	return t
+}
+
+// Release takes a reference; the last one gives the memory back. Releasing once too often is a bug and panics.
+// A nil tensor is ignored, so that error paths stay short.
+func (t *Tensor) Release() {
+	if t == nil {
+		return
+	}
+	switch n := t.references.Add(-1); {
+	case n > 0:
+	case n < 0:
+		panic("tensor: released twice")
+	case t.parent != nil:
+		t.parent.Release()
+	default:
+		t.pool.give(t.block, t.blockSize)
+	}
+}
+
+// Shape is the size of each dimension; it must not be changed.
+func (t *Tensor) Shape() []int { return t.shape }
+
+// DType is the type of the elements.
+func (t *Tensor) DType() DType { return t.dtype }
+
+// Pool is the tensor's home.
+func (t *Tensor) Pool() *Pool { return t.pool }
+
+// Len is the number of elements.
+func (t *Tensor) Len() int { return Elements(t.shape) }
+
+// Memory is the tensor's first byte, for engines and kernels.
+func (t *Tensor) Memory() Memory { return t.memory }
+
+// Float32s is the contents of a float32 tensor on the host; anything else is a bug and panics.
+func (t *Tensor) Float32s() []float32 {
+	t.mustBe(Float32)
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(t.memory.Host))), t.Len())
+}
+
+// BFloat16s is the contents of a bfloat16 tensor on the host as bit patterns; anything else panics.
+func (t *Tensor) BFloat16s() []uint16 {
+	t.mustBe(BFloat16)
+	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(t.memory.Host))), t.Len())
+}
+
+// Bytes is the contents on the host, whatever the type; a device tensor panics.
+func (t *Tensor) Bytes() []byte {
+	t.mustBe(t.dtype)
+	return t.memory.Host[:t.Len()*t.dtype.Size()]
+}
+
+func (t *Tensor) mustBe(d DType) {
+	if t.references.Load() <= 0 {
+		panic("tensor: used after its last release")
+	}
+	if t.dtype != d {
+		panic(fmt.Sprintf("tensor: %s read as %s", t.dtype, d))
+	}
+	if t.memory.Host == nil {
+		panic("tensor: device memory read by the host; move it with To first")
+	}
+}
+
+// Index is a view of element i of the first dimension, with a reference of its own that the caller releases; it keeps all of
+// t alive.
+func (t *Tensor) Index(i int) *Tensor {
+	if len(t.shape) == 0 || i < 0 || i >= t.shape[0] {
+		panic(fmt.Sprintf("tensor: index %d of shape %v", i, t.shape))
+	}
+	size := Elements(t.shape[1:]) * t.dtype.Size()
+	v := &Tensor{pool: t.pool, dtype: t.dtype, shape: t.shape[1:], parent: t.Retain()}
+	v.references.Store(1)
+	if t.memory.Host != nil {
+		v.memory.Host = t.memory.Host[i*size : (i+1)*size]
+	} else {
+		v.memory.Device = unsafe.Add(t.memory.Device, i*size)
+	}
+	return v
+}
+
+// To returns the tensor at home in pool: t itself with one more reference where it lives there, a copy
+// otherwise. The caller releases the result; t stays the caller's.
+func (t *Tensor) To(pool *Pool) (*Tensor, error) {
+	if t.pool == pool {
+		return t.Retain(), nil
+	}
+	moved, err := pool.New(t.dtype, t.shape...)
+	if err != nil {
+		return nil, err
+	}
+	size := t.Len() * t.dtype.Size()
+	device := pool.device
+	if t.memory.Host == nil {
+		device = t.pool.device
+	}
+	if err := device.Copy(moved.memory, t.memory, size); err != nil {
+		moved.Release()
+		return nil, fmt.Errorf("moving %s%v from %s to %s: %w", t.dtype, t.shape, t.pool.device.Name(), pool.device.Name(), err)
+	}
+	pool.mu.Lock()
+	pool.stats.MovedIn += int64(size)
+	pool.mu.Unlock()
+	return moved, nil
+}
+
+// Elements is the number of elements of a shape; the empty shape is a scalar.
+func Elements(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		if d < 0 {
+			panic(fmt.Sprintf("tensor: shape %v", shape))
+		}
+		n *= d
+	}
+	return n
+}
