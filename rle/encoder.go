@@ -157,15 +157,26 @@ func (e *Encoder) packSigns(logits []float32, lowH, lowW int) {
 	}
 }
 
-// rowSigns returns which of at most 64 logits are above 0, the first in the lowest bit. The bits of a float above 0 are 1 to
-// those of infinity, so one less, without a sign, is below those of infinity: no branch, which noise would mispredict.
+// rowSigns returns which of at most 64 logits are above 0, the first in the lowest bit.
 func rowSigns(logits []float32) uint64 {
-	const infinity = 0x7f800000
 	var signs uint64
-	for i, v := range logits {
-		signs |= (uint64(math.Float32bits(v)-1) - infinity) >> 63 << (i & 63)
+	i := 0
+	for ; i+8 <= len(logits); i += 8 {
+		v := logits[i : i+8 : i+8]
+		eight := sign(v[0]) | sign(v[1])<<1 | sign(v[2])<<2 | sign(v[3])<<3 | sign(v[4])<<4 | sign(v[5])<<5 | sign(v[6])<<6 | sign(v[7])<<7
+		signs |= eight << (i & 63)
+	}
+	for ; i < len(logits); i++ {
+		signs |= sign(logits[i]) << (i & 63)
 	}
 	return signs
+}
+
+// sign is 1 where v is above 0, else 0. The bits of such a float are 1 to those of infinity, so one less, without a sign, is
+// below those of infinity: no branch, which noise would mispredict.
+func sign(v float32) uint64 {
+	const infinity = 0x7f800000
+	return (uint64(math.Float32bits(v)-1) - infinity) >> 63
 }
 
 // transpose swaps rows and columns of a 64×64 bit matrix, by halves of halves (Warren, Hacker's Delight, 7-3).
