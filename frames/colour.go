@@ -35,16 +35,16 @@ func coefficientsOf(m Matrix, fullRange bool) coefficients {
 	c := coefficients{cy: fixedOne}
 	k := 1.0
 	if !fullRange {
-		c.cy, c.y0, k = fixed(255.0/219), 16, 255.0/224
+		c.cy, c.y0, k = toFixed(255.0/219), 16, 255.0/224
 	}
-	c.rv = fixed(2 * (1 - kr) * k)
-	c.gu = fixed(2 * (1 - kb) * kb / kg * k)
-	c.gv = fixed(2 * (1 - kr) * kr / kg * k)
-	c.bu = fixed(2 * (1 - kb) * k)
+	c.rv = toFixed(2 * (1 - kr) * k)
+	c.gu = toFixed(2 * (1 - kb) * kb / kg * k)
+	c.gv = toFixed(2 * (1 - kr) * kr / kg * k)
+	c.bu = toFixed(2 * (1 - kb) * k)
 	return c
 }
 
-func fixed(v float64) int32 { return int32(math.Round(v * fixedOne)) }
+func toFixed(v float64) int32 { return int32(math.Round(v * fixedOne)) }
 
 // clampBias keeps every index of the clamp tables positive: sums lie between −293 and 552 for all matrices and ranges.
 const (
