@@ -8,6 +8,7 @@ func main() {
 	root := newRoot()
 	root.AddCommand(
 		newConfig(),
+		newRLE(),
 		newVersion(engines{}),
 	)
 	os.Exit(execute(root))
