@@ -1,0 +1,15 @@
+// Command tracker follows the objects you point at, live from cameras or through files, and sends their masks where they are
+// wanted. Each command has its own file; this one is the inventory.
+package main
+
+import "os"
+
+func main() {
+	root := newRoot()
+	root.AddCommand(
+		newConfig(),
+		newRLE(),
+		newVersion(engines{}),
+	)
+	os.Exit(execute(root))
+}
