@@ -93,7 +93,7 @@ func (s *Session) prompt(ctx context.Context, i int, op Op, report func(Outcome)
 		p.Mask = &mask
 	}
 	return s.show(ctx, i, *op.Frame, report, func(f *frames.Frame) (*Result, error) {
-		p.Width, p.Height = s.size(f)
+		p.Width, p.Height = s.script.Size(f)
 		return s.tracker.Prompt(f, *op.Object, p)
 	})
 }
@@ -157,9 +157,9 @@ func (s *Session) index(number int) (int, error) {
 	return number / every, nil
 }
 
-// size is the picture size that coordinates mean.
-func (s *Session) size(f *frames.Frame) (width, height int) {
-	if v := s.script.VideoSize; v != nil {
+// Size is the picture size that coordinates and masks mean on a frame.
+func (s *Script) Size(f *frames.Frame) (width, height int) {
+	if v := s.VideoSize; v != nil {
 		return v[0], v[1]
 	}
 	return f.Picture.DisplaySize()

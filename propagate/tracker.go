@@ -33,6 +33,15 @@ type Options struct {
 	Trace     func(Trace)  // called for every object of every step that attends to memory; nil for none
 }
 
+// Policy is what a frame attends to with a model of the given configuration.
+func (o Options) Policy(c model.Config) memory.Policy {
+	policy := memory.PolicyOf(c)
+	if o.MaxConditioning != nil {
+		policy.MaxConditioning = *o.MaxConditioning
+	}
+	return policy
+}
+
 // Tracker holds the objects of one stream or session. It belongs to one goroutine.
 type Tracker struct {
 	network model.Network
@@ -62,15 +71,8 @@ type pending struct {
 
 // New returns a tracker without objects. It borrows the network.
 func New(network model.Network, options Options) *Tracker {
-	policy := memory.PolicyOf(network.Config())
-	if options.MaxConditioning != nil {
-		policy.MaxConditioning = *options.MaxConditioning
-	}
-	return &Tracker{network: network, options: options, policy: policy, scratch: tensor.NewPool("prompts", tensor.Host(), 0)}
+	return &Tracker{network: network, options: options, policy: options.Policy(network.Config()), scratch: tensor.NewPool("prompts", tensor.Host(), 0)}
 }
-
-// Policy is what a frame attends to.
-func (t *Tracker) Policy() memory.Policy { return t.policy }
 
 // Objects lists the ids in the order of their first prompt.
 func (t *Tracker) Objects() []int {

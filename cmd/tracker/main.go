@@ -2,14 +2,20 @@
 // wanted. Each command has its own file; this one is the inventory.
 package main
 
-import "os"
+import (
+	"os"
 
-func main() {
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(execute(tracker())) }
+
+func tracker() *cobra.Command {
 	root := newRoot()
 	root.AddCommand(
 		newConfig(),
 		newRLE(),
 		newVersion(engines{}),
 	)
-	os.Exit(execute(root))
+	return root
 }

@@ -29,6 +29,7 @@ func refuseUnknown(command *cobra.Command) {
 	}
 	if command.HasSubCommands() && !command.Runnable() {
 		command.Args = cobra.ArbitraryArgs
+		command.SuggestionsMinimumDistance = 2 // letters that differ
 		command.RunE = func(command *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("which command? One of: %s", strings.Join(childNames(command), ", "))
