@@ -67,7 +67,9 @@ func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 const highBits = 0x8080808080808080
 
 // setBytes has the high bit of every byte of w that is not zero.
-func setBytes(w uint64) uint64 { return ((w &^ highBits) + (highBits - 0x0101010101010101) | w) & highBits }
+func setBytes(w uint64) uint64 {
+	return ((w &^ highBits) + (highBits - 0x0101010101010101) | w) & highBits
+}
 
 // appendWord appends the pixels whose bytes in differing, pixel x lowest, are not zero.
 func appendWord(changes []change, x, y uint32, differing uint64) []change {
