@@ -7,7 +7,6 @@ import (
 
 	"maskstream/ingest"
 	"maskstream/internal/clip"
-	"maskstream/tensor"
 )
 
 // recording is an input that a session reads. It is opened once to see what it is, and again where the session goes back.
@@ -42,25 +41,8 @@ func (r *recording) Close() error {
 	return r.opened.Close()
 }
 
-// homes are the pools that the offload switches choose. On the CPU every home is host memory, and moving between pools is the
-// same copy that a GPU would make.
-type homes struct {
-	video *tensor.Pool // of converted frames
-	state *tensor.Pool // of memories and logits; nil is where the network makes them
-}
-
-func newHomes(video, state bool) homes {
-	var h homes
-	h.video = tensor.NewPool("video", tensor.Host(), 0)
-	if state {
-		h.state = tensor.NewPool("state", tensor.Host(), 0)
-	}
-	_ = video
-	return h
-}
-
-// newRun names this process in its messages: 8 hex digits.
-func newRun() string {
+// newRunID names this process in its messages: 8 hex digits.
+func newRunID() string {
 	var id [4]byte
 	rand.Read(id[:])
 	return hex.EncodeToString(id[:])
