@@ -111,11 +111,22 @@ func (g *Graph) Transpose(x Value, order ...int) Value {
 	return g.node(op, x.dtype, shape, []Value{x}, ints("perm", order...))
 }
 
-// Concat joins values along an axis, given from the front. Where a size along it is a symbol, name is that of the new one.
-func (g *Graph) Concat(axis int, name string, xs ...Value) Value {
+// Concat joins values along an axis on which every size is known.
+func (g *Graph) Concat(axis int, xs ...Value) Value {
+	size := 0
+	for _, x := range xs {
+		if axis >= len(x.shape) || x.shape[axis] < 0 {
+			g.failf("Concat", "%s along %d needs ConcatTo", g.describe(x.shape), axis)
+		}
+		size += x.shape[axis]
+	}
+	return g.ConcatTo(axis, size, xs...)
+}
+
+// ConcatTo joins values along an axis to a size that the author names, a symbol where one of theirs is.
+func (g *Graph) ConcatTo(axis, size int, xs ...Value) Value {
 	const op = "Concat"
 	shape := slices.Clone(xs[0].shape)
-	sum := 0
 	for _, x := range xs {
 		g.want(op, x, xs[0].dtype, len(shape))
 		for i, d := range x.shape {
@@ -123,16 +134,8 @@ func (g *Graph) Concat(axis int, name string, xs ...Value) Value {
 				g.failf(op, "%s beside %s along %d", g.describe(x.shape), g.describe(xs[0].shape), axis)
 			}
 		}
-		if x.shape[axis] < 0 || sum < 0 {
-			sum = -1
-		} else {
-			sum += x.shape[axis]
-		}
 	}
-	if sum < 0 {
-		sum = g.Symbol(name)
-	}
-	shape[axis] = sum
+	shape[axis] = size
 	return g.node(op, xs[0].dtype, shape, xs, integer("axis", axis))
 }
 
