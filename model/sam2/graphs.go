@@ -10,12 +10,8 @@ import (
 	"maskstream/model/onnx"
 )
 
-var (
-	// ErrConfig: the network has a part that is not supported; the message names it.
-	ErrConfig = errors.New("unsupported configuration")
-	// ErrUnusedWeights: the weights are those of another network than the configuration's.
-	ErrUnusedWeights = errors.New("weights without a place in the network")
-)
+// ErrUnusedWeights: the weights are those of another network than the configuration's.
+var ErrUnusedWeights = errors.New("weights without a place in the network")
 
 // Graphs is a network as ONNX models. Their inputs and outputs are documented at the functions that build them, below.
 type Graphs struct {
