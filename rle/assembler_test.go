@@ -146,3 +146,28 @@ func FuzzAssembler(f *testing.F) {
 		}
 	})
 }
+
+func TestPartsOfDifferentMasksDoNotJoin(t *testing.T) {
+	for name, change := range map[string]func(*Batch){
+		"stream":          func(b *Batch) { b.Stream = "yard" },
+		"run":             func(b *Batch) { b.Run = "00000000" },
+		"epoch":           func(b *Batch) { b.Epoch++ },
+		"object":          func(b *Batch) { b.Object++ },
+		"size":            func(b *Batch) { b.Size = [2]int{3, 2} },
+		"number of parts": func(b *Batch) { b.Part[1]++ },
+		"seq":             func(b *Batch) { b.Masks[0].Seq++ },
+		"frame":           func(b *Batch) { b.Masks[0].Frame++ },
+		"direction":       func(b *Batch) { b.Masks[0].Direction = Reverse },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var assembler Assembler
+			other := partOf(1, 1, 2, "1O")
+			change(&other)
+			for _, part := range []Batch{partOf(1, 0, 2, "22"), other} {
+				if _, whole, err := assembler.Add(part); whole || err != nil {
+					t.Errorf("whole %v, error %v", whole, err)
+				}
+			}
+		})
+	}
+}
