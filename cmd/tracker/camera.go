@@ -18,7 +18,6 @@ import (
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
-	"maskstream/tensor"
 )
 
 // camera is one configured stream with its network and its sinks.
@@ -49,7 +48,8 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	if err != nil {
 		return nil, usageError{err}
 	}
-	network, err := openModel(c.Model, "", 0)
+	pools := newHomes(c.Offload.Video, c.Offload.State)
+	network, err := openModel(c.Model, "", 0, pools.network)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,6 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	fanout.Add("nats", publisher, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses})
 	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
 
-	pools := newHomes(c.Offload.State)
 	feed := &feed{options: source, log: log}
 	feed.stream = stream.New(stream.Config{
 		Name: c.Name, Run: run, Live: c.Policy == "newest", Source: feed,
@@ -135,19 +134,4 @@ func startPrompts(configured []configs.Prompt) ([]stream.Prompt, error) {
 		prompts[i] = p
 	}
 	return prompts, nil
-}
-
-// homes are the pools that the offload switches choose. On the CPU every home is host memory, and moving between pools is the
-// same copy that a GPU would make.
-type homes struct {
-	video *tensor.Pool // of converted frames
-	state *tensor.Pool // of memories and logits; nil is where the network makes them
-}
-
-func newHomes(state bool) homes {
-	h := homes{video: tensor.NewPool("video", tensor.Host(), 0)}
-	if state {
-		h.state = tensor.NewPool("state", tensor.Host(), 0)
-	}
-	return h
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
-	"runtime"
+	"log/slog"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"maskstream/model/checkpoint"
 	"maskstream/model/ort"
 	"maskstream/model/sam2"
 	"maskstream/tensor"
@@ -26,30 +27,31 @@ func (f *modelFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "threads", 0, "`N` threads for the network (0: one a core)")
 }
 
-// open loads the model.
-func (f modelFlags) open() (*ort.Network, error) {
+// open loads the model; its results live in pool.
+func (f modelFlags) open(pool *tensor.Pool) (*ort.Network, error) {
 	if err := checkDevice(f.device); err != nil {
 		return nil, err
 	}
 	if f.threads < 0 {
 		return nil, usagef("--threads %d: must be 0 (one a core) or more", f.threads)
 	}
-	return openModel(f.model, f.config, f.threads)
+	return openModel(f.model, f.config, f.threads, pool)
 }
 
-// openModel builds the network of a built-in model or a checkpoint file. Its tensors live in a pool of its own.
-func openModel(model, config string, threads int) (*ort.Network, error) {
-	weights, architecture, err := sam2.Load(model, config)
+// openModel builds the network of a built-in model or a checkpoint file. Its results live in pool.
+func openModel(name, config string, threads int, pool *tensor.Pool) (*ort.Network, error) {
+	weights, architecture, err := sam2.Load(name, config)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	defer weights.Close()
-	if threads == 0 {
-		threads = runtime.NumCPU()
-	}
-	network, err := ort.Load(architecture, weights, ort.Options{Threads: threads, Pool: tensor.NewPool("network", tensor.Host(), 0)})
+	counted := checkpoint.NewWeights(weights)
+	network, err := ort.Load(architecture, counted, ort.Options{Threads: threads, Pool: pool})
 	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", model, err)
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	if unused := counted.Unused(); len(unused) > 0 {
+		slog.Warn("the model file holds weights that nothing uses", "model", name, "count", len(unused), "first", unused[0])
 	}
 	return network, nil
 }

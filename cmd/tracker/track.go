@@ -94,13 +94,13 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	network, err := f.open()
+	pools := newHomes(f.offloadVideo || script.Offload.Video, f.offloadState || script.Offload.State)
+	network, err := f.open(pools.network)
 	if err != nil {
 		return errors.Join(err, source.Close())
 	}
 	defer network.Close()
 
-	pools := newHomes(f.offloadState || script.Offload.State)
 	converter := frames.NewConverter(network.Config().ImageSize, pools.video)
 	recording := clip.New(source.open, converter.Convert, clip.Options{Every: f.every, Limit: f.maxFrames, Budget: keptFrames(script)})
 	outputs, err := f.outputs(command.OutOrStdout(), source.info)
