@@ -95,7 +95,7 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 		case ingest.Up:
 			f.stream.Up(ctx)
 		case ingest.Down:
-			f.stream.Down(ctx, e.Reason)
+			f.stream.Down(ctx, e.Err.Error())
 		}
 	})
 }
