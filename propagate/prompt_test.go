@@ -163,8 +163,6 @@ func TestThePreviousMaskIsFedBackWithin32(t *testing.T) {
 }
 
 func TestThreeCandidatesForOneClickOnly(t *testing.T) {
-	twice := click(first(0))
-	twice.Points, twice.Labels = append(twice.Points, twice.Points[0]), []int{1, 1}
 	box := Prompt{Box: &[4]float32{30, 10, 90, 70}}
 	for _, c := range []struct {
 		name                    string
@@ -183,7 +181,7 @@ func TestThreeCandidatesForOneClickOnly(t *testing.T) {
 			w.network.Configure(c.change)
 			got := decoded(w)
 			w.prompt(0, 1, click(first(0)), both(0)...)
-			w.prompt(0, 1, twice, both(0)...)
+			w.prompt(0, 1, twice(first(0)), both(0)...)
 			w.prompt(0, 1, box, both(0)...)
 			w.commit()
 			w.pass(0, 1)

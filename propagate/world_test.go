@@ -166,6 +166,12 @@ func click(d modeltest.Dot) Prompt {
 	return Prompt{Points: [][2]float32{{float32(d.X), float32(d.Y)}}, Labels: []int{1}}
 }
 
+// twice is two clicks, which the network answers with another predicted IoU.
+func twice(d modeltest.Dot) Prompt {
+	p := click(d)
+	return Prompt{Points: append(p.Points, p.Points...), Labels: []int{1, 1}}
+}
+
 func span(from, to int) []int {
 	frames := []int{}
 	for f := from; f <= to; f++ {
