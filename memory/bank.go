@@ -133,6 +133,9 @@ func (b *Bank) Frames(kind Kind) []int {
 	return frames
 }
 
+// Conditioned says whether there is a conditioning frame.
+func (b *Bank) Conditioned() bool { return len(b.conditioning) > 0 }
+
 // Release forgets everything.
 func (b *Bank) Release() {
 	for _, entries := range []map[int]*Entry{b.conditioning, b.recent} {

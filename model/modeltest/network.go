@@ -106,8 +106,9 @@ func (n *Network) AttendMemory(features *model.Features, attentions []model.Atte
 			var total float64
 			coverage := make([]float32, cells)
 			for cell := range coverage {
-				coverage[cell] = tensor.FromBFloat16(m.Features.BFloat16s()[cell*c.MemoryDim])
-				total += float64(coverage[cell]) * float64(cell+1)
+				token := m.Features.BFloat16s()[cell*c.MemoryDim:][:c.MemoryDim]
+				coverage[cell] = tensor.FromBFloat16(token[0])
+				total += float64(coverage[cell]+tensor.FromBFloat16(token[1])) * float64(cell+1)
 			}
 			if m.Temporal <= nearest && slices.Max(coverage) >= covered {
 				nearest = m.Temporal
