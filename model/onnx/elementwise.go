@@ -75,6 +75,21 @@ func (g *Graph) Softmax(x Value) Value {
 	return g.node("Softmax", Float, slices.Clone(x.shape), []Value{x}, integer("axis", -1))
 }
 
+// InstanceNorm brings each row x[i, j] of x n×r×… to mean 0 and variance 1.
+func (g *Graph) InstanceNorm(x Value, epsilon float32) Value {
+	const op = "InstanceNormalization"
+	g.want(op, x, Float, -1)
+	if len(x.shape) < 3 || x.shape[1] < 0 {
+		g.failf(op, "%s has no known number of rows", g.describe(x.shape))
+	}
+	r := x.shape[1]
+	ones := make([]float32, r)
+	for i := range ones {
+		ones[i] = 1
+	}
+	return g.node(op, Float, slices.Clone(x.shape), []Value{x, g.Const(ones, r), g.Const(make([]float32, r), r)}, float("epsilon", epsilon))
+}
+
 // LayerNorm normalises along the last dimension, then scales and shifts by that dimension's weight and bias.
 func (g *Graph) LayerNorm(x, weight, bias Value, epsilon float32) Value {
 	const op = "LayerNormalization"

@@ -59,7 +59,7 @@ func text(name, s string) attribute {
 	return varintField(b, 20, 3)
 }
 
-func encodeNode(name, op string, inputs, outputs []Value, attributes []attribute) []byte {
+func encodeNode(name, domain, op string, inputs, outputs []Value, attributes []attribute) []byte {
 	var b []byte
 	for _, v := range inputs {
 		b = bytesField(b, 1, []byte(v.name))
@@ -71,6 +71,9 @@ func encodeNode(name, op string, inputs, outputs []Value, attributes []attribute
 	b = bytesField(b, 4, []byte(op))
 	for _, a := range attributes {
 		b = bytesField(b, 5, a)
+	}
+	if domain != "" {
+		b = bytesField(b, 7, []byte(domain))
 	}
 	return b
 }
@@ -119,6 +122,7 @@ func (g *Graph) encode() []byte {
 	head := varintField(nil, 1, irVersion)
 	head = bytesField(head, 2, []byte("maskstream"))
 	head = bytesField(head, 8, varintField(nil, 2, opsetVersion))
+	head = bytesField(head, 8, varintField(bytesField(nil, 1, []byte(microsoft)), 2, 1))
 	head = protowire.AppendTag(head, 7, protowire.BytesType)
 	head = protowire.AppendVarint(head, uint64(size))
 

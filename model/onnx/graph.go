@@ -130,7 +130,11 @@ func (g *Graph) node(op string, dtype Type, shape []int, inputs []Value, attribu
 
 func (g *Graph) emit(op string, inputs, outputs []Value, attributes ...attribute) {
 	name := fmt.Sprintf("%s/%s_%d", strings.ReplaceAll(g.module, ".", "/"), op, len(g.nodes))
-	g.nodes = append(g.nodes, encodeNode(name, op, inputs, outputs, attributes))
+	domain := ""
+	if op == "RotaryEmbedding" || op == "MultiHeadAttention" {
+		domain = microsoft
+	}
+	g.nodes = append(g.nodes, encodeNode(name, domain, op, inputs, outputs, attributes))
 }
 
 // want stops the build unless x has the type and, where rank is not negative, that many dimensions.

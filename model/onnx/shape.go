@@ -95,6 +95,18 @@ func (g *Graph) Reshape(x Value, shape ...int) Value {
 	return g.node(op, x.dtype, slices.Clone(shape), []Value{x, g.Ints(target...)})
 }
 
+// ReshapeLike gives x, rows×c, the dimensions of like but the last, and after them c.
+func (g *Graph) ReshapeLike(x, like Value, c int) Value {
+	const op = "ReshapeLike"
+	if len(x.shape) != 2 || x.shape[1] != c {
+		g.failf(op, "%s with %d columns", g.describe(x.shape), c)
+	}
+	outer := len(like.shape) - 1
+	extent := g.node("Shape", Int64, []int{outer}, []Value{like}, integer("start", 0), integer("end", outer))
+	extent = g.node("Concat", Int64, []int{outer + 1}, []Value{extent, g.Ints(c)}, integer("axis", 0))
+	return g.node("Reshape", x.dtype, append(slices.Clone(like.shape[:outer]), c), []Value{x, extent}, integer("allowzero", 1))
+}
+
 // Transpose orders the dimensions of x: dimension i of the result is dimension order[i] of x.
 func (g *Graph) Transpose(x Value, order ...int) Value {
 	const op = "Transpose"

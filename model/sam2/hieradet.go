@@ -69,46 +69,48 @@ type hieraBlock struct {
 }
 
 func (b hieraBlock) write(m module, x onnx.Value) onnx.Value {
-	shortcut := x                        // H×W×dim
-	x = m.norm("norm1", x, hieraEpsilon) // H×W×dim
+	shortcut := x // H×W×dim
+	y, rest := m.normalised("norm1", x, hieraEpsilon)
 	if b.dim != b.out {
-		shortcut = m.apply(m.linear("proj", b.dim, b.out), x)
+		shortcut = m.apply(m.linear("proj", b.dim, b.out).after(rest), y)
 		if b.pool {
 			shortcut = m.pool(shortcut) // H/2×W/2×out
 		}
 	}
-	x = m.Add(shortcut, b.attention(m.in("attn"), x, shortcut.Dim(0)))
+	x = m.Add(shortcut, b.attention(m.in("attn"), y, rest, shortcut.Dim(0)))
 
-	y := m.in("mlp").mlp(m.here().norm("norm2", x, hieraEpsilon), m.Gelu, b.out, 4*b.out, b.out)
-	return m.Add(x, y)
+	y, rest = m.here().normalised("norm2", x, hieraEpsilon)
+	mlp := m.in("mlp")
+	y = mlp.Gelu(mlp.apply(mlp.linear("layers.0", b.out, 4*b.out).after(rest), y))
+	return m.Add(x, mlp.apply(mlp.linear("layers.1", 4*b.out, b.out), y))
 }
 
-// attention runs over windows of x, H×H×dim; the result has the given side.
-func (b hieraBlock) attention(m module, x onnx.Value, side int) onnx.Value {
+// attention runs over windows of x, H×H×dim before the rest of its normalisation; the result has the given side.
+func (b hieraBlock) attention(m module, x onnx.Value, rest affine, side int) onnx.Value {
+	qkv := m.linear("qkv", b.dim, 3*b.out)
 	window := b.window
-	if window == 0 {
+	switch {
+	case window == 0:
 		window = x.Dim(0)
+		qkv = qkv.after(rest)
+	case x.Dim(0)%window == 0:
+		qkv = qkv.after(rest)
+	default: // the windows are padded with zeros in between
+		x = m.affine(rest, x)
 	}
 	x = m.partition(x, window) // windows×w×w×dim
 	n, tokens, head := x.Dim(0), window*window, b.out/b.heads
 
-	qkv := m.linear("qkv", b.dim, 3*b.out)
-	part := func(i int) linear {
-		l := linear{bias: qkv.bias[i*b.out : (i+1)*b.out], in: b.dim, out: b.out}
-		for row := range b.dim {
-			l.weight = append(l.weight, qkv.weight[(3*row+i)*b.out:(3*row+i+1)*b.out]...)
-		}
-		return l
-	}
-	q := m.apply(part(0).scaled(attentionScale(head)), x) // windows×w×w×out
+	q := m.apply(qkv.part(0, b.out).scaled(attentionScale(head)), x) // windows×w×w×out
 	if b.pool {
 		q, window = m.pool(q), window/2
 	}
 	queries := window * window
-	q = m.Transpose(m.Reshape(q, n, queries, b.heads, head), 0, 2, 1, 3)                    // windows×heads×queries×head
-	kT := m.Transpose(m.Reshape(m.apply(part(1), x), n, tokens, b.heads, head), 0, 2, 3, 1) // windows×heads×head×tokens
-	v := m.Transpose(m.Reshape(m.apply(part(2), x), n, tokens, b.heads, head), 0, 2, 1, 3)  // windows×heads×tokens×head
-	y := m.Transpose(m.attend(q, kT, v), 0, 2, 1, 3)                                        // windows×queries×heads×head
+	k, v := m.apply(qkv.part(b.out, b.out), x), m.apply(qkv.part(2*b.out, b.out), x)
+	q = m.Transpose(m.Reshape(q, n, queries, b.heads, head), 0, 2, 1, 3)  // windows×heads×queries×head
+	kT := m.Transpose(m.Reshape(k, n, tokens, b.heads, head), 0, 2, 3, 1) // windows×heads×head×tokens
+	v = m.Transpose(m.Reshape(v, n, tokens, b.heads, head), 0, 2, 1, 3)   // windows×heads×tokens×head
+	y := m.Transpose(m.attend(q, kT, v), 0, 2, 1, 3)                      // windows×queries×heads×head
 	y = m.apply(m.linear("proj", b.out, b.out), m.Reshape(y, n, window, window, b.out))
 	return m.unpartition(y, side) // side×side×out
 }

@@ -19,18 +19,43 @@ func (l linear) then(next linear) linear {
 	return linear{multiply(l.weight, next.weight, l.in, l.out, next.out), bias, l.in, next.out}
 }
 
+// affine is what is left of a normalisation: x·weight + bias, channel by channel.
+type affine struct{ weight, bias []float32 }
+
+// after is the layer that does a and after it l.
+func (l linear) after(a affine) linear {
+	diagonal := make([]float32, l.in*l.out)
+	for i, w := range l.weight {
+		diagonal[i] = float32(float64(w) * float64(a.weight[i/l.out]))
+	}
+	bias := multiply(a.bias, l.weight, 1, l.in, l.out)
+	for i, b := range l.bias {
+		bias[i] += b
+	}
+	return linear{diagonal, bias, l.in, l.out}
+}
+
 // scaled is the layer with its result multiplied by f.
 func (l linear) scaled(f float64) linear {
 	return linear{scale(l.weight, f), scale(l.bias, f), l.in, l.out}
 }
 
-// columns is the layer with its outputs in another order: output i is output order[i] of l.
+// part is the layer that computes only count outputs, from first on.
+func (l linear) part(first, count int) linear {
+	order := make([]int, count)
+	for i := range order {
+		order[i] = first + i
+	}
+	return l.columns(order)
+}
+
+// columns is the layer with the outputs named: output i is output order[i] of l.
 func (l linear) columns(order []int) linear {
-	p := linear{make([]float32, len(l.weight)), make([]float32, len(l.bias)), l.in, l.out}
+	p := linear{make([]float32, l.in*len(order)), make([]float32, len(order)), l.in, len(order)}
 	for to, from := range order {
 		p.bias[to] = l.bias[from]
 		for row := range l.in {
-			p.weight[row*l.out+to] = l.weight[row*l.out+from]
+			p.weight[row*p.out+to] = l.weight[row*l.out+from]
 		}
 	}
 	return p

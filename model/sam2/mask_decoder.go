@@ -71,7 +71,8 @@ func (m module) upscale(c model.Config, image, kernels, highRes0, highRes1 onnx.
 	level0 = m.Reshape(m.Transpose(level0, 1, 4, 2, 5, 3, 6, 0), hw*16, fine)
 
 	x := m.Reshape(m.apply(m.spread("0", dim, mid), image), n, hw*4, mid)
-	x = m.Gelu(m.norm("1", m.Add(x, level1), norm2dEpsilon))
+	x, rest := m.normalised("1", m.Add(x, level1), norm2dEpsilon)
+	x = m.Gelu(m.affine(rest, x))
 	x = m.Reshape(m.apply(m.spread("3", mid, fine), x), n, hw*16, fine)
 	x = m.Gelu(m.Add(x, level0)) // n×16hw×C/8
 

@@ -28,7 +28,7 @@ func memoryAttention(g *onnx.Graph, w Weights, c model.Config) {
 	m = m.in("memory_attention")
 	x := m.Transpose(m.Reshape(embedding, 1, c.EmbedDim, hw), 0, 2, 1) // 1×hw×C
 	position := sinePosition(side, c.EmbedDim)
-	at := memoryPlaces{query: m.Const(position, hw, c.EmbedDim)}
+	at := memoryPlaces{query: m.Const(position, hw, c.EmbedDim), start: m.Ints(0)}
 	if c.MemoryAttention.PosEncAtInput {
 		x = m.Add(x, m.Const(scale(position, 0.1), hw, c.EmbedDim))
 	}
@@ -41,7 +41,8 @@ func memoryAttention(g *onnx.Graph, w Weights, c model.Config) {
 	for i := range c.MemoryAttention.Layers {
 		x = m.in("layers."+itoa(i)).memoryAttentionLayer(c, x, tokens, at)
 	}
-	x = m.here().norm("norm", x, layerNormEpsilon) // n×hw×C
+	x, rest := m.here().normalised("norm", x, layerNormEpsilon)
+	x = m.affine(rest, x) // n×hw×C
 	g.Output("conditioned", m.Reshape(m.Transpose(x, 0, 2, 1), n, c.EmbedDim, side, side))
 }
 
@@ -55,6 +56,7 @@ type memoryTokens struct {
 // memoryPlaces is where queries and tokens stand.
 type memoryPlaces struct {
 	query              onnx.Value // hw×C sine position
+	start              onnx.Value // 0: the rotations below begin with the first cell or token
 	cos, sin           onnx.Value // hw×C/2 rotation of the cells
 	tokenCos, tokenSin onnx.Value // T×C/2 rotation of the tokens
 }
@@ -133,49 +135,49 @@ func (m module) tokenCells(size int, temporal, distances onnx.Value, hw, pieces 
 
 // memoryAttentionLayer is MemoryAttentionLayer on x, 1×hw×C while it is the same for all objects, then n×hw×C.
 func (m module) memoryAttentionLayer(c model.Config, x onnx.Value, tokens memoryTokens, at memoryPlaces) onnx.Value {
-	y := m.norm("norm1", x, layerNormEpsilon)
-	x = m.Add(x, m.in("self_attn").rotarySelfAttention(c, y, at))
+	y, rest := m.normalised("norm1", x, layerNormEpsilon)
+	x = m.Add(x, m.in("self_attn").rotarySelfAttention(c, y, rest, at))
 
-	y = m.here().norm("norm2", x, layerNormEpsilon)
-	if c.MemoryAttention.PosEncAtCrossAttnQueries {
-		y = m.Add(y, at.query)
-	}
-	x = m.Add(x, m.in("cross_attn_image").rotaryCrossAttention(c, y, tokens, at))
+	y, rest = m.here().normalised("norm2", x, layerNormEpsilon)
+	x = m.Add(x, m.in("cross_attn_image").rotaryCrossAttention(c, y, rest, tokens, at))
 
-	y = m.here().norm("norm3", x, layerNormEpsilon)
-	y = m.Relu(m.apply(m.linear("linear1", c.EmbedDim, c.MemoryAttention.DimFeedforward), y))
+	y, rest = m.here().normalised("norm3", x, layerNormEpsilon)
+	y = m.Relu(m.apply(m.linear("linear1", c.EmbedDim, c.MemoryAttention.DimFeedforward).after(rest), y))
 	return m.Add(x, m.apply(m.linear("linear2", c.MemoryAttention.DimFeedforward, c.EmbedDim), y))
 }
 
-// rotarySelfAttention is RoPEAttention with x …×hw×C as queries, keys and values. It has one head, whose weights sum to one
-// in each row, so the output layer is applied to the values beforehand.
-func (m module) rotarySelfAttention(c model.Config, x onnx.Value, at memoryPlaces) onnx.Value {
+// rotarySelfAttention is RoPEAttention with x …×hw×C, before the rest of its normalisation, as queries, keys and values. It has
+// one head, whose weights sum to one in each row, so the output layer is applied to the values beforehand.
+func (m module) rotarySelfAttention(c model.Config, x onnx.Value, rest affine, at memoryPlaces) onnx.Value {
 	dim, order := c.EmbedDim, rotaryOrder(c.EmbedDim)
+	query := m.linear("q_proj", dim, dim).columns(order).scaled(attentionScale(dim))
+	key := m.linear("k_proj", dim, dim).columns(order)
+	value := m.linear("v_proj", dim, dim).then(m.linear("out_proj", dim, dim)).after(rest)
 	placed := x
 	if c.MemoryAttention.PosEncAtAttn {
-		placed = m.Add(x, at.query)
+		placed = m.Add(m.affine(rest, x), at.query)
+	} else {
+		query, key = query.after(rest), key.after(rest)
 	}
-	q := m.apply(m.linear("q_proj", dim, dim).columns(order).scaled(attentionScale(dim)), placed)
-	k := m.apply(m.linear("k_proj", dim, dim).columns(order), placed)
-	v := m.apply(m.linear("v_proj", dim, dim).then(m.linear("out_proj", dim, dim)), x)
-	return m.attend(m.rotate(q, at.cos, at.sin), m.Transpose(m.rotate(k, at.cos, at.sin), 0, 2, 1), v)
+	q := m.RotaryEmbedding(m.apply(query, placed), at.start, at.cos, at.sin)
+	k := m.RotaryEmbedding(m.apply(key, placed), at.start, at.cos, at.sin)
+	return m.attend(q, m.Transpose(k, 0, 2, 1), m.apply(value, x))
 }
 
-// rotaryCrossAttention is RoPEAttention from x …×hw×C to the memory tokens. Rows of the attention sum to one and there is one
-// head, so softmax(q·kᵀ)·(M·Wv + b)·Wo is softmax(q·kᵀ)·M times Wv·Wo, plus b·Wo: the large product stays M wide.
-func (m module) rotaryCrossAttention(c model.Config, x onnx.Value, tokens memoryTokens, at memoryPlaces) onnx.Value {
+// rotaryCrossAttention is RoPEAttention from x …×hw×C, before the rest of its normalisation, to the memory tokens. Rows of the
+// attention sum to one and there is one head, so softmax(q·kᵀ)·(M·Wv + b)·Wo is softmax(q·kᵀ)·M times Wv·Wo, plus b·Wo: the
+// large product stays M wide.
+func (m module) rotaryCrossAttention(c model.Config, x onnx.Value, rest affine, tokens memoryTokens, at memoryPlaces) onnx.Value {
 	dim, order := c.EmbedDim, rotaryOrder(c.EmbedDim)
-	q := m.apply(m.linear("q_proj", dim, dim).columns(order).scaled(attentionScale(dim)), x)
+	query := m.linear("q_proj", dim, dim).columns(order).scaled(attentionScale(dim))
+	if c.MemoryAttention.PosEncAtCrossAttnQueries {
+		x = m.Add(m.affine(rest, x), at.query)
+	} else {
+		query = query.after(rest)
+	}
+	q := m.RotaryEmbedding(m.apply(query, x), at.start, at.cos, at.sin)
 	k := m.apply(m.linear("k_proj", c.MemoryDim, dim).columns(order), tokens.keys) // n×T×C
-	q, k = m.rotate(q, at.cos, at.sin), m.rotate(k, at.tokenCos, at.tokenSin)
+	k = m.RotaryEmbedding(k, at.start, at.tokenCos, at.tokenSin)
 	y := m.attend(q, m.Transpose(k, 0, 2, 1), tokens.values) // n×hw×M
 	return m.apply(m.linear("v_proj", c.MemoryDim, dim).then(m.linear("out_proj", dim, dim)), y)
-}
-
-// rotate turns the pairs (a, b) of x …×T×C, which lie C/2 apart, by angles with the given cosines and sines T×C/2.
-func (m module) rotate(x, cos, sin onnx.Value) onnx.Value {
-	last, half := len(x.Shape())-1, x.Dim(-1)/2
-	ab := m.Split(x, last, half, half)
-	a, b := ab[0], ab[1]
-	return m.Concat(last, m.Sub(m.Mul(a, cos), m.Mul(b, sin)), m.Add(m.Mul(a, sin), m.Mul(b, cos)))
 }

@@ -67,8 +67,8 @@ func (m module) convNeXt(c model.Config, x onnx.Value) onnx.Value {
 	n, side, dim := x.Dim(0), c.Cells(), c.EmbedDim
 	y := m.Reshape(m.Transpose(x, 0, 2, 1), n, dim, side, side)
 	y = m.conv("dwconv", y, dim, onnx.Window{Kernel: 7, Stride: 1, Pad: 3}, dim)
-	y = m.norm("norm", m.Transpose(m.Reshape(y, n, dim, side*side), 0, 2, 1), norm2dEpsilon) // n×hw×C
-	y = m.Gelu(m.apply(m.linear("pwconv1", dim, 4*dim), y))
+	y, rest := m.normalised("norm", m.Transpose(m.Reshape(y, n, dim, side*side), 0, 2, 1), norm2dEpsilon) // n×hw×C
+	y = m.Gelu(m.apply(m.linear("pwconv1", dim, 4*dim).after(rest), y))
 	out, gamma := m.linear("pwconv2", 4*dim, dim), m.take("gamma", dim)
 	for i := range out.weight {
 		out.weight[i] *= gamma[i%dim]

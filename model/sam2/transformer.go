@@ -44,7 +44,9 @@ func (m module) twoWayTransformer(tokens, image, places onnx.Value) (onnx.Value,
 
 		// The image looks at the tokens.
 		image = m.Add(image, layer.in("cross_attn_image_to_token").imageToTokens(placed, m.Add(tokens, points), tokens))
-		image = layer.norm("norm4", image, layerNormEpsilon)
+		var rest affine
+		image, rest = layer.normalised("norm4", image, layerNormEpsilon)
+		image = layer.affine(rest, image)
 	}
 	final := m.in("final_attn_token_to_image")
 	tokens = m.Add(tokens, final.tokensToImage(m.Add(tokens, points), m.Add(image, places), image))
