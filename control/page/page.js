@@ -255,7 +255,7 @@ function showObjects() {
   $('fresh').disabled = view.selected === null;
   $('help').textContent = view.selected === null
     ? 'Click an object in the picture, or drag a box around it.'
-    : `Clicks now correct object ${view.selected}: ＋ belongs to it, − (or Shift) does not. A box replaces its prompts.`;
+    : `Clicks now correct object ${view.selected}: + belongs to it, − (or Shift) does not. A box replaces its prompts.`;
 }
 
 // Status
