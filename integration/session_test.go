@@ -37,6 +37,15 @@ func TestSessionsEqualTheReference(t *testing.T) {
 	}
 }
 
+// TestSessionsOfTheBuiltInModel are recorded with the embedded weights, whose logits span more and round harder.
+func TestSessionsOfTheBuiltInModel(t *testing.T) {
+	for _, name := range []string{"forward_ball_and_man", "click_correct_reverse"} {
+		t.Run(name, func(t *testing.T) {
+			replay(t, filepath.Join("testdata/nano/sessions", name), bounds{iou: 0.99, median: 5e-3, worst: 5e-2}, "track", "testdata/nano/frames")
+		})
+	}
+}
+
 // replay runs one session and compares every mask and every map with what the reference answered.
 func replay(t *testing.T, session string, within bounds, command ...string) {
 	folder := t.TempDir()
