@@ -36,6 +36,7 @@ type demuxer struct {
 	waiting  int // packets still to be skipped for want of a key frame
 	given    int64
 	start    int64 // of a file, in the stream's time base: its times count from 0
+	opened   bool
 	closed   bool
 }
 
@@ -73,6 +74,7 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 	if err := d.input.OpenInput(t.open, format, options); err != nil {
 		return nil, d.failure("opening", err)
 	}
+	d.opened = true
 	// FFmpeg ignores names it does not know, and an ignored time-out hangs for ever.
 	if left := options.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); left != nil {
 		return nil, &Error{Op: "opening", Source: t.shown, Kind: ErrUnsupported, Detail: fmt.Sprintf("FFmpeg %s does not know the option %q here", FFmpegVersion(), left.Key())}
@@ -112,7 +114,8 @@ func resolve(ctx context.Context, o Options, t *target) error {
 
 // inputOptions are FFmpeg's, by what valid on versions 5.1 to 7.
 func inputOptions(o Options, t *target) (kv [][2]string) {
-	microseconds := strconv.FormatInt(o.Timeout.Microseconds(), 10)
+	// FFmpeg's own limits are a net under the interrupt's deadline, which knows what it was that ended.
+	later := strconv.FormatInt((o.Timeout + 2*time.Second).Microseconds(), 10)
 	switch {
 	case t.kind == kindFile:
 		return [][2]string{{"protocol_whitelist", "file,crypto,data"}}
@@ -120,7 +123,7 @@ func inputOptions(o Options, t *target) (kv [][2]string) {
 		return nil
 	case t.scheme == "rtsp" || t.scheme == "rtsps":
 		kv = [][2]string{
-			{"timeout", microseconds}, // not stimeout, not rw_timeout: neither bounds RTSP
+			{"timeout", later}, // not stimeout, not rw_timeout: neither bounds RTSP
 			{"allowed_media_types", "video"},
 			{"max_delay", "500000"},
 			{"analyzeduration", "1000000"},
@@ -131,9 +134,9 @@ func inputOptions(o Options, t *target) (kv [][2]string) {
 			kv = append(kv, [2]string{"rtsp_transport", o.Transport})
 		}
 	case t.scheme == "http" || t.scheme == "https":
-		kv = [][2]string{{"rw_timeout", microseconds}}
+		kv = [][2]string{{"rw_timeout", later}}
 	case t.scheme == "udp" || t.scheme == "tcp" || t.scheme == "rtmp" || t.scheme == "rtmps":
-		kv = [][2]string{{"rw_timeout", microseconds}}
+		kv = [][2]string{{"rw_timeout", later}}
 	}
 	// A playlist from the network must not lead to local files.
 	return append(kv, [2]string{"protocol_whitelist", "rtp,srtp,rtsp,rtsps,udp,tcp,tls,crypto,http,https,httpproxy,rtmp,rtmps,srt,data"})
@@ -309,7 +312,9 @@ func (d *demuxer) close() {
 		d.decoder.close()
 	}
 	d.packet.Free()
-	d.input.CloseInput()
+	if d.opened { // a failed OpenInput has freed the context
+		d.input.CloseInput()
+	}
 	d.interrupt.free()
 	ffmpegLog.unhide(d.target.secrets)
 }

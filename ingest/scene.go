@@ -192,44 +192,65 @@ func (s *TestScene) Render(frame int, rgb []byte) {
 // Mask is the visible part of an object (1 to Objects) on a frame: the pixels more than half of which it covers.
 func (s *TestScene) Mask(frame, object int) rle.Mask {
 	m := rle.Mask{Height: s.Height, Width: s.Width}
-	run := uint32(0)
-	for x := range s.Width {
-		for y := range s.Height {
-			if s.visible(frame, object, x, y) != (len(m.Runs)%2 == 1) {
-				m.Runs = append(m.Runs, run)
-				run = 0
+	seen, x0, y0, x1, y1 := s.visible(frame, object)
+	end := 0 // of the last run, column by column
+	for x := x0; x < x1; x++ {
+		column := func(y int) bool { return y < y1 && seen[(y-y0)*(x1-x0)+x-x0] }
+		for y := y0; y < y1; y++ {
+			first := y
+			for column(y) {
+				y++
 			}
-			run++
+			switch start := x*s.Height + first; {
+			case y == first:
+				continue
+			case start == end && len(m.Runs) > 0: // goes on from the foot of the column before
+				m.Runs[len(m.Runs)-1] += uint32(y - first)
+			default:
+				m.Runs = append(m.Runs, uint32(start-end), uint32(y-first))
+			}
+			end = x*s.Height + y
 		}
 	}
-	m.Runs = append(m.Runs, run)
+	if rest := s.Width*s.Height - end; rest > 0 {
+		m.Runs = append(m.Runs, uint32(rest))
+	}
 	return m
 }
 
 // Box is x0, y0, x1, y1 around the visible part, all zero where there is none.
 func (s *TestScene) Box(frame, object int) (box [4]float64) {
-	x0, y0, x1, y1 := s.Width, s.Height, 0, 0
-	for y := range s.Height {
-		for x := range s.Width {
-			if s.visible(frame, object, x, y) {
-				x0, y0, x1, y1 = min(x0, x), min(y0, y), max(x1, x+1), max(y1, y+1)
+	seen, x0, y0, x1, y1 := s.visible(frame, object)
+	left, top, right, bottom := x1, y1, x0, y0
+	for i, v := range seen {
+		if v {
+			x, y := x0+i%(x1-x0), y0+i/(x1-x0)
+			left, top, right, bottom = min(left, x), min(top, y), max(right, x+1), max(bottom, y+1)
+		}
+	}
+	if left >= right {
+		return box
+	}
+	return [4]float64{float64(left), float64(top), float64(right), float64(bottom)}
+}
+
+// visible says, row by row for the rectangle an object may touch, where it is seen.
+func (s *TestScene) visible(frame, object int) (seen []bool, x0, y0, x1, y1 int) {
+	shapes, objects := s.shapes(frame)
+	for i, o := range shapes {
+		if objects[i] == object {
+			x0, y0, x1, y1 = o.x0, o.y0, max(o.x0, o.x1), max(o.y0, o.y1)
+			seen = make([]bool, (x1-x0)*(y1-y0))
+		}
+		for y := max(o.y0, y0); y < min(o.y1, y1); y++ {
+			for x := max(o.x0, x0); x < min(o.x1, x1); x++ {
+				if o.inside(float64(x)+0.5, float64(y)+0.5) > 0 {
+					seen[(y-y0)*(x1-x0)+x-x0] = objects[i] == object
+				}
 			}
 		}
 	}
-	if x1 == 0 {
-		return box
-	}
-	return [4]float64{float64(x0), float64(y0), float64(x1), float64(y1)}
-}
-
-func (s *TestScene) visible(frame, object, x, y int) (visible bool) {
-	shapes, objects := s.shapes(frame)
-	for i, o := range shapes {
-		if x >= o.x0 && x < o.x1 && y >= o.y0 && y < o.y1 && o.inside(float64(x)+0.5, float64(y)+0.5) > 0 {
-			visible = objects[i] == object
-		}
-	}
-	return visible
+	return seen, x0, y0, x1, y1
 }
 
 // paintBackground is a dusk-like gradient with noise of several sizes, as a photograph out of focus has it.
