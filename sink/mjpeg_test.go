@@ -66,6 +66,7 @@ func preview(t *testing.T, o MJPEGOptions) (*MJPEG, *httptest.Server, *pictures)
 		}
 		return ctx
 	}
+	server.Config.ReadTimeout = 300 * time.Millisecond
 	server.Start()
 	t.Cleanup(func() {
 		if err := m.Close(context.Background()); err != nil {
@@ -185,6 +186,30 @@ func TestViewersBeyondTheLimitAreSentAway(t *testing.T) {
 	watch(t, server.URL).next(t)
 }
 
+func TestViewerOutlastsTheServersReadTimeout(t *testing.T) {
+	m, server, pool := preview(t, MJPEGOptions{})
+	show(t, m, pool, 0, 8, 8)
+	v := watch(t, server.URL)
+	v.next(t)
+	time.Sleep(2 * server.Config.ReadTimeout)
+	show(t, m, pool, 1, 8, 8)
+	if seq, _, _, _ := v.next(t); seq != "1" {
+		t.Errorf("picture %s", seq)
+	}
+}
+
+func TestHeadOfAPreviewEndsAtOnce(t *testing.T) {
+	_, server, _ := preview(t, MJPEGOptions{})
+	response, err := http.Head(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("status %d", response.StatusCode)
+	}
+}
+
 func TestEndOfTheStreamEndsItsViewers(t *testing.T) {
 	m, server, pool := preview(t, MJPEGOptions{})
 	show(t, m, pool, 0, 8, 8)
@@ -208,7 +233,9 @@ func TestPictureThatCannotBeDrawnIsLeftOut(t *testing.T) {
 	}
 	item.Release()
 	v := watch(t, server.URL)
-	time.AfterFunc(50*time.Millisecond, func() { show(t, m, pool, 1, 8, 8) })
+	shown := make(chan struct{})
+	time.AfterFunc(50*time.Millisecond, func() { show(t, m, pool, 1, 8, 8); close(shown) })
+	defer func() { <-shown }()
 	if seq, _, _, _ := v.next(t); seq != "1" {
 		t.Errorf("picture %s", seq)
 	}
