@@ -11,23 +11,23 @@ import (
 type Retention struct {
 	Spatial      int // recent frames whose features stay; 0 is all
 	Pointers     int // recent frames that stay at all; 0 is all
-	Logits       int // recent frames whose logits stay for corrections; 0 is all
+	Logits       int // frames whose logits stay for corrections; 0 is all
 	Conditioning int // prompted frames that stay, newest first; 0 is all
 }
 
 // Everything keeps every frame.
 var Everything = Retention{}
 
-// Live is the retention of an endless stream that attends to at most maxConditioning prompted frames and may be corrected up
-// to history frames back: 6 recent memories and 15 pointers are all that a forward pass can reach, and a correction of the
-// newest frame starts one frame further back.
+// Live is the retention of an endless stream that may be corrected up to history frames back: 6 recent memories and 15 pointers
+// are all that a forward pass can reach, and a correction of the newest frame starts one frame further back. Prompted frames are
+// bounded where the policy bounds how many of them are attended to.
 func Live(policy Policy, history int) Retention {
-	conditioning := policy.MaxConditioning
-	if conditioning > 0 {
+	r := Retention{Spatial: policy.reach() + 1, Pointers: max(policy.MaxPointers, policy.reach()+1), Logits: max(1, history)}
+	if policy.MaxConditioning > 0 {
 		// A prompted frame that lost the cut still serves as a recent one.
-		conditioning += policy.reach()
+		r.Conditioning = policy.MaxConditioning + r.Pointers
 	}
-	return Retention{Spatial: policy.reach() + 1, Pointers: policy.MaxPointers, Logits: max(1, history), Conditioning: conditioning}
+	return r
 }
 
 // Bank is one object's memory. It belongs to one goroutine.
@@ -37,6 +37,7 @@ type Bank struct {
 
 	conditioning map[int]*Entry
 	recent       map[int]*Entry
+	prompted     []int // the conditioning frames in the order in which they became ones, which decides ties
 }
 
 // NewBank returns an empty bank whose features and logits live in pool (offload_state_to_cpu is the choice of a host pool), or
@@ -46,8 +47,14 @@ func NewBank(retention Retention, pool *tensor.Pool) *Bank {
 }
 
 // Add files what a frame left behind, in place of an older entry of the same kind, and forgets what retention no longer
-// holds. It takes ownership of e, also where it returns an error: tensor.ErrExhausted when the pool is full.
+// holds. A frame has one kind: a conditioning entry replaces a recent one, and a recent one of a conditioning frame is not kept.
+// It takes ownership of e, also where it returns an error: tensor.ErrExhausted when the pool is full.
 func (b *Bank) Add(frame int, kind Kind, e *Entry) error {
+	_, conditioned := b.conditioning[frame]
+	if conditioned && kind == Recent {
+		e.Release()
+		return nil
+	}
 	if b.pool != nil {
 		if err := e.moveTo(b.pool); err != nil {
 			e.Release()
@@ -59,6 +66,9 @@ func (b *Bank) Add(frame int, kind Kind, e *Entry) error {
 	entries[frame] = e
 	if kind == Conditioning {
 		b.Drop(frame, Recent)
+		if !conditioned {
+			b.prompted = append(b.prompted, frame)
+		}
 	}
 	b.forget(frame)
 	return nil
@@ -83,6 +93,13 @@ func (b *Bank) Drop(frame int, kind Kind) {
 	entries := b.entries(kind)
 	entries[frame].Release()
 	delete(entries, frame)
+	if kind == Conditioning {
+		b.unprompt(frame)
+	}
+}
+
+func (b *Bank) unprompt(frame int) {
+	b.prompted = slices.DeleteFunc(b.prompted, func(f int) bool { return f == frame })
 }
 
 // Downgrade turns a conditioning frame into a recent one, as when its prompts are cleared, and says whether it was one.
@@ -92,7 +109,7 @@ func (b *Bank) Downgrade(frame int) bool {
 		return false
 	}
 	delete(b.conditioning, frame)
-	b.recent[frame].Release()
+	b.unprompt(frame)
 	b.recent[frame] = e
 	return true
 }
@@ -116,6 +133,9 @@ func (b *Bank) Frames(kind Kind) []int {
 	return frames
 }
 
+// Conditioned says whether there is a conditioning frame.
+func (b *Bank) Conditioned() bool { return len(b.conditioning) > 0 }
+
 // Release forgets everything.
 func (b *Bank) Release() {
 	for _, entries := range []map[int]*Entry{b.conditioning, b.recent} {
@@ -124,6 +144,7 @@ func (b *Bank) Release() {
 			delete(entries, f)
 		}
 	}
+	b.prompted = nil
 }
 
 func (b *Bank) entries(kind Kind) map[int]*Entry {
@@ -133,26 +154,34 @@ func (b *Bank) entries(kind Kind) map[int]*Entry {
 	return b.recent
 }
 
-// forget applies retention as seen from the newest frame.
+// forget applies retention as seen from the newest frame. A prompted frame too many becomes a recent one, which may still be
+// corrected.
 func (b *Bank) forget(newest int) {
 	r := b.retention
+	if r.Conditioning > 0 && len(b.conditioning) > r.Conditioning {
+		frames := b.Frames(Conditioning)
+		for _, f := range frames[:len(frames)-r.Conditioning] {
+			b.Downgrade(f)
+		}
+	}
 	for f, e := range b.recent {
 		behind := newest - f + 1
 		switch {
 		case r.Pointers > 0 && behind > max(r.Pointers, r.Spatial, r.Logits):
 			b.Drop(f, Recent)
 			continue
-		case r.Spatial > 0 && behind > r.Spatial && e.Features != nil:
+		case r.Spatial > 0 && behind > r.Spatial:
 			e.dropFeatures()
 		}
-		if r.Logits > 0 && behind > r.Logits && e.Logits != nil {
-			e.dropLogits()
-		}
+		b.forgetLogits(e, behind)
 	}
-	if r.Conditioning > 0 && len(b.conditioning) > r.Conditioning {
-		frames := b.Frames(Conditioning)
-		for _, f := range frames[:len(frames)-r.Conditioning] {
-			b.Drop(f, Conditioning)
-		}
+	for f, e := range b.conditioning {
+		b.forgetLogits(e, newest-f+1)
+	}
+}
+
+func (b *Bank) forgetLogits(e *Entry, behind int) {
+	if b.retention.Logits > 0 && behind > b.retention.Logits {
+		e.dropLogits()
 	}
 }

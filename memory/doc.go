@@ -3,7 +3,8 @@
 //
 // A frame is a conditioning frame where the object was prompted on it, and a recent frame otherwise. A [Bank] keeps both kinds
 // by frame number within its [Retention]; [Bank.Select] picks for a frame and a direction the conditioning memories, the six
-// recent ones and up to sixteen object pointers. The direction is a sign that is read here and nowhere else.
+// recent ones, and the object pointers of the conditioning and the last fifteen frames. The direction is a sign that is read here
+// and nowhere else.
 //
 //	bank := memory.NewBank(memory.Everything, nil)
 //	err := bank.Add(12, memory.Recent, entry)                 // takes ownership

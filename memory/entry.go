@@ -32,7 +32,7 @@ func (k Kind) String() string {
 // Entry is what one frame left behind for one object. It owns one reference of each tensor.
 type Entry struct {
 	Features     *tensor.Tensor // hw×M bfloat16, nil where only the pointer is still needed
-	Logits       *tensor.Tensor // 4h×4w float32, holes filled; nil where no correction can need them any more
+	Logits       *tensor.Tensor // 4h×4w float32, holes filled; nil where no correction can reach the frame any more
 	Pointer      *tensor.Tensor // C float32
 	ObjectScore  float32
 	PredictedIoU float32

@@ -9,20 +9,31 @@ import (
 // Policy says how much a frame attends to, under the reference's names.
 type Policy struct {
 	NumMaskmem      int  // 7: one current and six recent frames
-	MaxPointers     int  // max_obj_ptrs_in_encoder, 16
-	MaxConditioning int  // max_cond_frames_in_attn, −1 is all
-	Stride          int  // memory_temporal_stride_for_eval, 1
+	MaxPointers     int  // max_obj_ptrs_in_encoder, 16; 0 where the network takes no pointers
+	MaxConditioning int  // max_cond_frames_in_attn; −1, as 0, is all
+	Stride          int  // memory_temporal_stride_for_eval; 0 is 1
 	OnlyPast        bool // only_obj_ptrs_in_the_past_for_eval: pointers of conditioning frames ahead are left out
+	Signed          bool // use_signed_tpos_enc_to_obj_ptrs: distances to frames ahead are negative
 }
 
 // PolicyOf is what the model's configuration asks for.
 func PolicyOf(c model.Config) Policy {
-	return Policy{NumMaskmem: c.NumMaskmem, MaxPointers: c.MaxObjPtrsInEncoder, MaxConditioning: c.MaxCondFramesInAttn,
-		Stride: max(1, c.MemoryTemporalStride), OnlyPast: c.OnlyPastObjPtrs}
+	p := Policy{NumMaskmem: c.NumMaskmem, MaxPointers: c.MaxObjPtrsInEncoder, MaxConditioning: c.MaxCondFramesInAttn,
+		Stride: c.MemoryTemporalStride, OnlyPast: c.OnlyPastObjPtrs, Signed: c.SignedObjPtrTemporal}
+	if !c.ObjPtrsInEncoder {
+		p.MaxPointers = 0
+	}
+	return p
 }
 
 // reach is how many frames behind the oldest recent memory can lie.
-func (p Policy) reach() int { return max(1, p.Stride) * (p.NumMaskmem - 1) }
+func (p Policy) reach() int { return p.stride() * (p.NumMaskmem - 1) }
+
+// Around is how many frames on either side of a prompted one may show what the prompt has put right
+// (_clear_non_cond_mem_around_input).
+func (p Policy) Around() int { return p.stride() * p.NumMaskmem }
+
+func (p Policy) stride() int { return max(1, p.Stride) }
 
 // Selection is what one object attends to on one frame. Entries are borrowed from the bank.
 type Selection struct {
@@ -53,15 +64,21 @@ func (b *Bank) Select(frame int, direction Direction, p Policy) Selection {
 		s.Conditioning = append(s.Conditioning, Memory{f, b.conditioning[f], p.NumMaskmem - 1})
 	}
 	for distance := p.NumMaskmem - 1; distance >= 1; distance-- {
-		f := recentFrame(frame, distance, direction, p.Stride)
+		f := recentFrame(frame, distance, direction, p.stride())
 		if e := b.recentOrUnselected(f, unselected); e != nil && e.Features != nil {
 			s.Recent = append(s.Recent, Memory{f, e, distance - 1})
 		}
+	}
+	if p.MaxPointers == 0 {
+		return s
 	}
 	for _, f := range selected {
 		distance := (frame - f) * int(direction)
 		if p.OnlyPast && distance < 0 {
 			continue
+		}
+		if !p.Signed {
+			distance = abs(distance)
 		}
 		s.Pointers = append(s.Pointers, Pointed{f, b.conditioning[f], distance})
 	}
@@ -75,14 +92,15 @@ func (b *Bank) Select(frame int, direction Direction, p Policy) Selection {
 }
 
 // closestConditioning splits the conditioning frames into at most limit selected ones (the nearest before frame, the nearest at
-// or after it, then the nearest of the rest; sam2_utils.select_closest_cond_frames) and the others. Both are sorted.
+// or after it, then the nearest of the rest, of two equally near ones the one prompted first; sam2_utils.
+// select_closest_cond_frames) and the others. Both are in ascending order.
 func (b *Bank) closestConditioning(frame, limit int) (selected, unselected []int) {
 	frames := b.Frames(Conditioning)
-	if limit < 0 || len(frames) <= limit {
+	if limit <= 0 || len(frames) <= limit {
 		return frames, nil
 	}
 	after, _ := slices.BinarySearch(frames, frame)
-	rest := slices.Clone(frames)
+	rest := slices.Clone(b.prompted)
 	take := func(f int) {
 		selected = append(selected, f)
 		rest = slices.DeleteFunc(rest, func(r int) bool { return r == f })

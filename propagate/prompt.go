@@ -18,7 +18,7 @@ type Prompt struct {
 	Labels        []int // 1 on the object, 0 not, one a point
 	Box           *[4]float32
 	Mask          *rle.Mask
-	KeepOldPoints bool // add to this frame's earlier points instead of replacing them
+	KeepOldPoints bool // add to this frame's earlier points instead of replacing them; a mask replaces them in any case
 	Width, Height int
 }
 
@@ -29,10 +29,8 @@ func (p Prompt) validate() error {
 		return fmt.Errorf("%w: the picture's size is %d×%d", ErrPrompt, p.Width, p.Height)
 	case p.Mask != nil && (len(p.Points) > 0 || p.Box != nil):
 		return fmt.Errorf("%w: a mask excludes points and a box", ErrPrompt)
-	case p.Mask != nil && (p.Mask.Height <= 0 || p.Mask.Width <= 0):
-		return fmt.Errorf("%w: the mask's size is %d×%d", ErrPrompt, p.Mask.Width, p.Mask.Height)
 	case p.Mask != nil:
-		return nil
+		return validateMask(p.Mask)
 	case len(p.Points) != len(p.Labels):
 		return fmt.Errorf("%w: %d points but %d labels; each point needs a label, 1 on the object or 0 beside it", ErrPrompt, len(p.Points), len(p.Labels))
 	case len(p.Points) == 0 && p.Box == nil:
@@ -49,6 +47,19 @@ func (p Prompt) validate() error {
 		if bad(c[0]) || bad(c[1]) {
 			return fmt.Errorf("%w: coordinate (%v, %v) is not a number", ErrPrompt, c[0], c[1])
 		}
+	}
+	return nil
+}
+
+// maxSide bounds pictures and masks.
+const maxSide = 1 << 14
+
+func validateMask(m *rle.Mask) error {
+	if m.Height < 1 || m.Width < 1 || m.Height > maxSide || m.Width > maxSide {
+		return fmt.Errorf("%w: the mask is %d×%d; width and height must lie in 1…%d", ErrPrompt, m.Width, m.Height, maxSide)
+	}
+	if err := m.Validate(); err != nil {
+		return fmt.Errorf("%w: the mask is damaged: %w", ErrPrompt, err)
 	}
 	return nil
 }

@@ -13,28 +13,30 @@ type Result struct {
 	Objects  []Object
 }
 
-// Object is one object's mask. Logits is nil where the object has no result on the frame.
+// Object is one object's mask. Logits and Pointer are nil where the object has no result on the frame.
 type Object struct {
 	ID           int
 	Logits       *tensor.Tensor // 4h×4w float32, holes filled; one reference
+	Pointer      *tensor.Tensor // C float32; one reference
 	ObjectScore  float32        // logit, ≤ 0 where the object is absent
 	PredictedIoU float32
 }
 
-// Release gives the logits back. Nil is ignored.
+// Release gives the tensors back. Nil is ignored.
 func (r *Result) Release() {
 	if r == nil {
 		return
 	}
 	for _, o := range r.Objects {
 		o.Logits.Release()
+		o.Pointer.Release()
 	}
 }
 
 func (r *Result) add(id int, e *memory.Entry) {
 	o := Object{ID: id}
 	if e != nil && e.Logits != nil {
-		o.Logits, o.ObjectScore, o.PredictedIoU = e.Logits.Retain(), e.ObjectScore, e.PredictedIoU
+		o.Logits, o.Pointer, o.ObjectScore, o.PredictedIoU = e.Logits.Retain(), e.Pointer.Retain(), e.ObjectScore, e.PredictedIoU
 	}
 	r.Objects = append(r.Objects, o)
 }

@@ -1,11 +1,10 @@
 package propagate
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
+	"strings"
 
 	"maskstream/rle"
 )
@@ -65,48 +64,11 @@ type Op struct {
 	Reverse        bool         `json:"reverse,omitempty"`
 }
 
-// ParseScript reads a script strictly: an unknown key, a missing or a needless field is an error that names the step.
-func ParseScript(data []byte) (*Script, error) {
-	s := Script{Options: DefaultScriptOptions()}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
-		return nil, fmt.Errorf("session script: %w", locate(data, err))
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("session script: there is something after the closing brace; a script is one JSON object")
-	}
-	if err := s.validate(); err != nil {
-		return nil, fmt.Errorf("session script: %w", err)
-	}
-	return &s, nil
-}
+// MaxObjectID is the largest object id: ids are chosen by the client or the next free one.
+const MaxObjectID = 1<<31 - 1
 
-// locate adds line and column to a JSON error that knows its offset.
-func locate(data []byte, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	offset := int64(-1)
-	switch {
-	case errors.As(err, &syntax):
-		offset = syntax.Offset
-	case errors.As(err, &kind):
-		offset = kind.Offset
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("it ends in the middle; is the file cut off?")
-	case errors.Is(err, io.EOF):
-		return errors.New("it is empty")
-	}
-	if offset < 0 || offset > int64(len(data)) {
-		return err
-	}
-	before := data[:offset]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return fmt.Errorf("line %d, column %d: %w", line, column, err)
-}
-
-func (s *Script) validate() error {
+// Validate says what is wrong with a script, and in which step. ParseScript has asked already.
+func (s *Script) Validate() error {
 	if v := s.VideoSize; v != nil && (v[0] < 1 || v[1] < 1 || v[0] > maxSide || v[1] > maxSide) {
 		return fmt.Errorf("video_size %v: width and height must lie in 1…%d", *v, maxSide)
 	}
@@ -120,59 +82,93 @@ func (s *Script) validate() error {
 		return errors.New("steps: there are none, so nothing would be tracked")
 	}
 	for i, op := range s.Steps {
-		if err := op.validate(); err != nil {
+		if err := op.validate(op.fields()); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i, op.Verb, err)
 		}
 	}
 	return nil
 }
 
-// maxSide bounds pictures and masks that a script may name.
-const maxSide = 1 << 14
-
-// fields says for each verb which fields it needs and which it may have.
-var fields = map[Verb]struct{ needs, allows []string }{
-	AddPointsOrBox: {[]string{"frame", "object"}, []string{"points", "labels", "box", "clear_old_points"}},
-	AddMask:        {[]string{"frame", "object", "mask"}, nil},
-	Propagate:      {nil, []string{"start_frame", "max_frames", "reverse"}},
-	RemoveObject:   {[]string{"object"}, nil},
-	ClearPrompts:   {[]string{"frame", "object"}, nil},
-	ResetSession:   {nil, nil},
+// takes says which fields a verb needs and which it may have besides.
+func (v Verb) takes() (needs, allows []string, ok bool) {
+	switch v {
+	case AddPointsOrBox:
+		return []string{"frame", "object"}, []string{"points", "labels", "box", "clear_old_points"}, true
+	case AddMask:
+		return []string{"frame", "object", "mask"}, nil, true
+	case Propagate:
+		return nil, []string{"start_frame", "max_frames", "reverse"}, true
+	case RemoveObject:
+		return []string{"object"}, nil, true
+	case ClearPrompts:
+		return []string{"frame", "object"}, nil, true
+	case ResetSession:
+		return nil, nil, true
+	}
+	return nil, nil, false
 }
 
-func (op Op) validate() error {
-	rule, ok := fields[op.Verb]
+// validate holds a step, of which the named fields are present, to the rules of its verb.
+func (op Op) validate(present []string) error {
+	needs, allows, ok := op.Verb.takes()
 	if !ok {
-		return fmt.Errorf("unknown op %q; known are add_points_or_box, add_mask, propagate, remove_object, clear_prompts, reset", op.Verb)
+		return errors.New("unknown op; known are add_points_or_box, add_mask, propagate, remove_object, clear_prompts, reset")
 	}
-	present := op.present()
-	for _, name := range rule.needs {
-		if !present[name] {
+	for _, name := range needs {
+		if !slices.Contains(present, name) {
 			return fmt.Errorf("%q is missing", name)
 		}
-		delete(present, name)
 	}
-	for _, name := range rule.allows {
-		delete(present, name)
-	}
-	for name := range present {
-		if present[name] {
-			return fmt.Errorf("%q does not belong to it", name)
+	takes := slices.Concat(needs, allows)
+	for _, name := range present {
+		switch {
+		case slices.Contains(takes, name):
+		case len(takes) == 0:
+			return fmt.Errorf("%q does not belong to it; it takes nothing", name)
+		default:
+			return fmt.Errorf("%q does not belong to it; it takes %s", name, strings.Join(takes, ", "))
 		}
 	}
-	for name, v := range map[string]*int{"frame": op.Frame, "object": op.Object, "start_frame": op.StartFrame, "max_frames": op.MaxFrames} {
-		if v != nil && (*v < 0 || *v > MaxObjectID) {
-			return fmt.Errorf("%s %d: must lie in 0…%d", name, *v, MaxObjectID)
+	for _, number := range []struct {
+		name  string
+		value *int
+	}{{"frame", op.Frame}, {"object", op.Object}, {"start_frame", op.StartFrame}, {"max_frames", op.MaxFrames}} {
+		if v := number.value; v != nil && (*v < 0 || *v > MaxObjectID) {
+			return fmt.Errorf("%s %d: must lie in 0…%d", number.name, *v, MaxObjectID)
 		}
+	}
+	if op.Verb == AddPointsOrBox || op.Verb == AddMask {
+		_, err := op.prompt(1, 1)
+		return err
 	}
 	return nil
 }
 
-// MaxObjectID is the largest object id: ids are chosen by the client or the next free one.
-const MaxObjectID = 1<<31 - 1
+// prompt is what the step says of a picture of width×height.
+func (op Op) prompt(width, height int) (Prompt, error) {
+	p := Prompt{Points: op.Points, Labels: op.Labels, Box: op.Box, KeepOldPoints: op.ClearOldPoints != nil && !*op.ClearOldPoints, Width: width, Height: height}
+	if op.Mask != nil {
+		mask, err := rle.ParseCOCO(*op.Mask)
+		if err != nil {
+			return Prompt{}, fmt.Errorf("%w: mask: %w", ErrPrompt, err)
+		}
+		p.Mask = &mask
+	}
+	return p, p.validate()
+}
 
-func (op Op) present() map[string]bool {
-	return map[string]bool{"frame": op.Frame != nil, "object": op.Object != nil, "points": op.Points != nil, "labels": op.Labels != nil,
-		"box": op.Box != nil, "clear_old_points": op.ClearOldPoints != nil, "mask": op.Mask != nil,
-		"start_frame": op.StartFrame != nil, "max_frames": op.MaxFrames != nil, "reverse": op.Reverse}
+// fields lists the fields that are set.
+func (op Op) fields() []string {
+	var present []string
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{{"frame", op.Frame != nil}, {"object", op.Object != nil}, {"points", op.Points != nil}, {"labels", op.Labels != nil},
+		{"box", op.Box != nil}, {"clear_old_points", op.ClearOldPoints != nil}, {"mask", op.Mask != nil},
+		{"start_frame", op.StartFrame != nil}, {"max_frames", op.MaxFrames != nil}, {"reverse", op.Reverse}} {
+		if field.set {
+			present = append(present, field.name)
+		}
+	}
+	return present
 }

@@ -30,29 +30,32 @@ type Session struct {
 	script  *Script
 }
 
-// Outcome is what one step says about one frame (Result, released by the receiver of the callback's return), or that an object
-// was removed.
+// Outcome is what one step says about one frame, or that an object was removed. Result and Frame are borrowed until the report
+// returns.
 type Outcome struct {
 	Step    int
-	Result  *Result // borrowed; nil for a removal
-	Frame   *frames.Frame
-	Removed *rle.Removed
+	Result  *Result       // nil for a removal
+	Frame   *frames.Frame // nil for a removal
+	Removed *rle.Removed  // nil but for a removal
 }
 
-// NewSession takes ownership of nothing; state is the home of memories and logits, nil for the network's own.
+// NewSession borrows all three.
 func NewSession(tracker *Tracker, clip Clip, script *Script) *Session {
 	return &Session{tracker: tracker, clip: clip, script: script}
 }
 
-// TrackerOptions are the options that a script asks for.
+// TrackerOptions are the options that a script asks for; state is the home of memories and logits, nil for the network's own.
 func (s *Script) TrackerOptions(state *tensor.Pool, trace func(Trace)) Options {
 	return Options{FillHoleArea: s.Options.FillHoleArea, CorrectAsConditioning: s.Options.CorrectAsConditioning,
 		ClearAroundInput: s.Options.ClearAroundInput, MaxConditioning: &s.Options.MaxConditioning,
 		Retention: memory.Everything, State: state, Trace: trace}
 }
 
-// Run performs the steps and reports every frame in the reference's order. Result and Frame are borrowed by report.
+// Run performs the steps and reports every frame in the reference's order. It ends with the first error, which names the step.
 func (s *Session) Run(ctx context.Context, report func(Outcome) error) error {
+	if err := s.script.Validate(); err != nil {
+		return err
+	}
 	for i, op := range s.script.Steps {
 		if err := s.step(ctx, i, op, report); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i, op.Verb, err)
@@ -84,16 +87,11 @@ func (s *Session) step(ctx context.Context, i int, op Op, report func(Outcome) e
 }
 
 func (s *Session) prompt(ctx context.Context, i int, op Op, report func(Outcome) error) error {
-	p := Prompt{Points: op.Points, Labels: op.Labels, Box: op.Box, KeepOldPoints: op.ClearOldPoints != nil && !*op.ClearOldPoints}
-	if op.Mask != nil {
-		mask, err := rle.ParseCOCO(*op.Mask)
-		if err != nil {
-			return fmt.Errorf("mask: %w", err)
-		}
-		p.Mask = &mask
-	}
 	return s.show(ctx, i, *op.Frame, report, func(f *frames.Frame) (*Result, error) {
-		p.Width, p.Height = s.size(f)
+		p, err := op.prompt(s.script.Size(f))
+		if err != nil {
+			return nil, err
+		}
 		return s.tracker.Prompt(f, *op.Object, p)
 	})
 }
@@ -134,6 +132,9 @@ func (s *Session) show(ctx context.Context, i, number int, report func(Outcome) 
 	if err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	frame, err := s.clip.Frame(ctx, number)
 	if err != nil {
 		return fmt.Errorf("frame %d: %w", number, err)
@@ -157,9 +158,9 @@ func (s *Session) index(number int) (int, error) {
 	return number / every, nil
 }
 
-// size is the picture size that coordinates mean.
-func (s *Session) size(f *frames.Frame) (width, height int) {
-	if v := s.script.VideoSize; v != nil {
+// Size is the picture size that coordinates and masks mean on a frame.
+func (s *Script) Size(f *frames.Frame) (width, height int) {
+	if v := s.VideoSize; v != nil {
 		return v[0], v[1]
 	}
 	return f.Picture.DisplaySize()

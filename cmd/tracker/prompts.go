@@ -2,16 +2,12 @@ package main
 
 import (
 	"fmt"
-	"image"
-	_ "image/png" // masks are PNG files
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"maskstream/propagate"
-	"maskstream/rle"
 )
 
 // promptFlags are the short forms of a session script, each [OBJECT@FRAME:]VALUE.
@@ -44,13 +40,13 @@ func (f promptFlags) script() (*propagate.Script, error) {
 		}
 		v, err := numbers(value, 2, 3)
 		if err != nil {
-			return nil, fmt.Errorf("--point %q: %w; write X,Y or X,Y,0 for a point beside the object", arg, err)
+			return nil, usagef("--point %q: %w; write X,Y or X,Y,0 for a point beside the object", arg, err)
 		}
 		label := 1
 		if len(v) == 3 {
 			label = int(v[2])
 			if v[2] != 0 && v[2] != 1 {
-				return nil, fmt.Errorf("--point %q: the third number is 1 (on the object) or 0 (beside it)", arg)
+				return nil, usagef("--point %q: the third number is 1 (on the object) or 0 (beside it)", arg)
 			}
 		}
 		op := click(p)
@@ -63,14 +59,14 @@ func (f promptFlags) script() (*propagate.Script, error) {
 		}
 		v, err := numbers(value, 4, 4)
 		if err != nil {
-			return nil, fmt.Errorf("--box %q: %w; write X0,Y0,X1,Y1", arg, err)
+			return nil, usagef("--box %q: %w; write X0,Y0,X1,Y1", arg, err)
 		}
 		if v[0] >= v[2] || v[1] >= v[3] {
-			return nil, fmt.Errorf("--box %q: it is empty; X0,Y0 is the top left corner and X1,Y1 the bottom right one", arg)
+			return nil, usagef("--box %q: it is empty; X0,Y0 is the top left corner and X1,Y1 the bottom right one", arg)
 		}
 		op := click(p)
 		if op.Box != nil {
-			return nil, fmt.Errorf("--box %q: object %d has another box on frame %d already; give it another object id, as in 2@%d:%s", arg, p.object, p.frame, p.frame, value)
+			return nil, usagef("--box %q: object %d has another box on frame %d already; give it another object id, as in 2@%d:%s", arg, p.object, p.frame, p.frame, value)
 		}
 		op.Box = (*[4]float32)(v)
 	}
@@ -84,11 +80,11 @@ func (f promptFlags) script() (*propagate.Script, error) {
 			return nil, err
 		}
 		if clicks[p] != nil {
-			return nil, fmt.Errorf("--mask %q: object %d has points or a box on frame %d already; a mask excludes them", arg, p.object, p.frame)
+			return nil, usagef("--mask %q: object %d has points or a box on frame %d already; a mask excludes them", arg, p.object, p.frame)
 		}
-		mask, err := readMask(value)
+		mask, err := readMaskPicture(value)
 		if err != nil {
-			return nil, fmt.Errorf("--mask %q: %w", arg, err)
+			return nil, usagef("--mask %q: %w", arg, err)
 		}
 		coco := mask.COCO()
 		steps = append(steps, propagate.Op{Verb: propagate.AddMask, Frame: &p.frame, Object: &p.object, Mask: &coco})
@@ -112,11 +108,11 @@ func splitPlace(flag, arg string) (place, string, error) {
 	}
 	object, err := strconv.Atoi(m[1])
 	if err != nil || object > propagate.MaxObjectID {
-		return place{}, "", fmt.Errorf("--%s %q: object ids lie in 0…%d", flag, arg, propagate.MaxObjectID)
+		return place{}, "", usagef("--%s %q: object ids lie in 0…%d", flag, arg, propagate.MaxObjectID)
 	}
 	frame, err := strconv.Atoi(m[2])
 	if err != nil {
-		return place{}, "", fmt.Errorf("--%s %q: frame %s is too large", flag, arg, m[2])
+		return place{}, "", usagef("--%s %q: frame %s is too large", flag, arg, m[2])
 	}
 	return place{object, frame}, m[3], nil
 }
@@ -135,18 +131,4 @@ func numbers(value string, least, most int) ([]float32, error) {
 		v[i] = float32(f)
 	}
 	return v, nil
-}
-
-// readMask reads a picture as a mask: a pixel that is neither black nor transparent is set.
-func readMask(path string) (rle.Mask, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return rle.Mask{}, err
-	}
-	defer file.Close()
-	img, _, err := image.Decode(file)
-	if err != nil {
-		return rle.Mask{}, fmt.Errorf("%s: %w; a mask is a PNG file in which non-zero pixels are set", path, err)
-	}
-	return maskOf(img), nil
 }

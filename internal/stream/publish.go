@@ -15,7 +15,7 @@ type encoding struct {
 
 	states map[int]rle.State // of every object, as last published
 	epoch  int
-	events int
+	events int64
 }
 
 // publish encodes one piece of work and takes ownership of it.
@@ -31,16 +31,15 @@ func (e *encoding) publish(ctx context.Context, w work) error {
 	started := time.Now()
 	width, height := w.picture.DisplaySize()
 	frame := e.Encode(w.result, w.picture.Meta, height, width)
-	e.stream.meter.stage(Encode, time.Since(started))
+	e.stream.meter.took(Encode, started)
 	if err := e.changes(ctx, frame); err != nil {
 		return err
 	}
 	err := e.stream.config.Out.Publish(ctx, sink.Item{Result: frame, Picture: w.picture.Retain()})
 	if w.answer != nil {
 		w.answer <- frame
-	} else {
-		e.stream.meter.published(w.picture.Meta, w.tracked)
 	}
+	e.stream.meter.framePublished(frame, w.picture.Meta, time.Now())
 	return err
 }
 

@@ -12,10 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"maskstream/control"
 	"maskstream/frames"
 	"maskstream/internal/queue"
 	"maskstream/memory"
@@ -49,6 +51,8 @@ type Config struct {
 	Prompts    []Prompt          // on the first frame
 	LostAfter  time.Duration
 	NonOverlap bool
+	Preview    http.Handler        // nil where there is none
+	Sinks      func() []sink.Stats // of Out, for Status; may be nil
 	Log        *slog.Logger
 }
 
@@ -66,19 +70,18 @@ const (
 // Stream runs once. Its verbs may be called from any goroutine while it does.
 type Stream struct {
 	config Config
-	meter  meter
+	meter  *meter
 
 	frames   *queue.Queue[*frames.Frame] // ingest → track
 	results  *queue.Queue[work]          // track → encode
 	commands chan func(*track)           // verbs → track
-	ended    chan struct{}               // closed when the track goroutine has ended
+	done     chan struct{}               // closed when Run has ended
 }
 
 // work is a result on its way to the sinks.
 type work struct {
 	result  *propagate.Result
 	picture *frames.Picture
-	tracked time.Time
 	answer  chan<- *rle.Frame // capacity 1; nil where nobody waits
 	event   *rle.Event        // instead of a result
 }
@@ -99,17 +102,25 @@ func New(config Config) *Stream {
 		frames:   queue.New(frameQueue, policy, (*frames.Frame).Release),
 		results:  queue.New(resultQueue, queue.Wait, work.release),
 		commands: make(chan func(*track)),
-		ended:    make(chan struct{}),
+		done:     make(chan struct{}),
+		meter:    newMeter(),
 	}
 }
 
 // Run works until the source ends (nil), ctx ends, or something fails that the stream cannot go on without.
 func (s *Stream) Run(ctx context.Context) error {
+	defer close(s.done)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.ingest(ctx) })
 	group.Go(func() error { return s.track(ctx) })
-	group.Go(func() error { return s.encode(ctx) })
+	ended := make(chan struct{})
+	group.Go(func() error {
+		defer close(ended)
+		return s.encode(ctx)
+	})
+	group.Go(func() error { return s.report(ctx, ended) })
 	err := group.Wait()
+	s.meter.become(control.Ended, reasonOf(err))
 	s.frames.Discard()
 	s.results.Discard()
 	return err
@@ -125,8 +136,8 @@ func (s *Stream) ingest(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err)
 		}
-		s.meter.stage(Convert, time.Since(started))
-		s.meter.decoded.Add(1)
+		s.meter.took(Convert, started)
+		s.meter.frameDecoded()
 		return s.frames.Put(ctx, frame)
 	})
 }
@@ -134,11 +145,9 @@ func (s *Stream) ingest(ctx context.Context) error {
 // track takes commands between frames, and frames one by one.
 func (s *Stream) track(ctx context.Context) error {
 	options := s.config.Tracking
-	tracker := propagate.New(s.config.Network, options)
-	options.Retention = memory.Live(tracker.Policy(), s.config.History)
+	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
 	t := &track{stream: s, tracker: propagate.New(s.config.Network, options), used: map[int]bool{}}
 	defer t.close()
-	defer close(s.ended)
 	defer s.results.Close()
 	for {
 		select { // commands go first: somebody waits for the answer
@@ -183,4 +192,11 @@ func (s *Stream) encode(ctx context.Context) error {
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}
 	}
+}
+
+func reasonOf(err error) string {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return err.Error()
 }

@@ -45,8 +45,8 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 			return err
 		}
 	}
-	t.stream.meter.stage(Track, time.Since(started))
-	return t.stream.results.Put(ctx, work{result: result, picture: frame.Picture.Retain(), tracked: time.Now()})
+	t.stream.meter.took(Infer, started)
+	return t.stream.results.Put(ctx, work{result: result, picture: frame.Picture.Retain()})
 }
 
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
@@ -93,18 +93,12 @@ func (t *track) prompt(p Prompt) (*propagate.Result, error) {
 	}
 	t.used[id] = true
 	t.next = max(t.next, id+1)
-	t.objectsChanged()
 	return result, nil
 }
 
 // answer publishes a result about the latest frame and hands it to whoever waits.
 func (t *track) answer(ctx context.Context, result *propagate.Result, reply chan<- *rle.Frame) error {
-	return t.stream.results.Put(ctx, work{result: result, picture: t.latest.Picture.Retain(), tracked: time.Now(), answer: reply})
-}
-
-func (t *track) objectsChanged() {
-	ids := t.tracker.Objects()
-	t.stream.meter.objects.Store(&ids)
+	return t.stream.results.Put(ctx, work{result: result, picture: t.latest.Picture.Retain(), answer: reply})
 }
 
 var (
