@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"maskstream/frames"
 )
 
 // Verb is one thing a client can ask for.
@@ -31,16 +33,12 @@ const callTimeout = 10 * time.Second
 
 // Service knows the streams by name and is the one table of verbs behind every door. Safe for concurrent use.
 type Service struct {
-	color func(object int) string
-
 	mu      sync.RWMutex
 	streams map[string]Stream
 }
 
-// NewService has no streams. color gives the "#rrggbb" in which the preview draws an object.
-func NewService(color func(object int) string) *Service {
-	return &Service{color: color, streams: map[string]Stream{}}
-}
+// NewService has no streams.
+func NewService() *Service { return &Service{streams: map[string]Stream{}} }
 
 // Add makes a stream known; a name is used once.
 func (s *Service) Add(name string, stream Stream) error {
@@ -84,18 +82,19 @@ func (s *Service) Statuses() []StreamStatus {
 	s.mu.RUnlock()
 	all := make([]StreamStatus, 0, len(streams))
 	for name, stream := range streams {
-		all = append(all, s.status(name, stream))
+		all = append(all, describe(name, stream))
 	}
 	slices.SortFunc(all, func(a, b StreamStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-func (s *Service) status(name string, stream Stream) StreamStatus {
+func describe(name string, stream Stream) StreamStatus {
 	status := stream.Status()
 	status.Name = name
 	status.Objects = append([]ObjectStatus{}, status.Objects...) // never null, and not the stream's own
 	for i := range status.Objects {
-		status.Objects[i].Color = s.color(status.Objects[i].ID)
+		c := frames.Colour(status.Objects[i].ID)
+		status.Objects[i].Color = fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
 	}
 	return status
 }
@@ -138,7 +137,7 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 	}
 	switch verb {
 	case Status:
-		return s.status(name, stream), decodeNothing(body)
+		return describe(name, stream), decodeNothing(body)
 	case Prompt:
 		request, err := decodePrompt(body, stream.Status().Size)
 		if err != nil {

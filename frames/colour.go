@@ -11,9 +11,7 @@ import "math"
 //	G = clamp((CY·(Y−Y0) − GU·(U−128) − GV·(V−128) + 32768) >> 16)
 //	B = clamp((CY·(Y−Y0) + BU·(U−128) + 32768) >> 16)
 //
-// in 32 bits, with an arithmetic shift (floor) and clamp to 0 … 255. A chroma sample colours all pixels it covers (2×2 in
-// 4:2:0): on natural pictures at the model's size that is nearer to FFmpeg's swscale, both its default and its exact path,
-// than interpolated chroma is, and it is the cheapest.
+// in 32 bits, with an arithmetic shift (floor) and clamp to 0 … 255. What U and V of a pixel are is said in chroma.go.
 const (
 	fixedBits = 16
 	fixedOne  = 1 << fixedBits
@@ -58,8 +56,9 @@ type colours struct {
 	matrix    Matrix
 	fullRange bool
 
-	y, rv, gu, gv, bu [256]int32
-	r, g, b           [clampSize]uint32
+	y              [256]int32
+	rv, gu, gv, bu [chromaSize]int32 // by chroma + chromaBias, which they clamp to 0 … 255 too
+	r, g, b        [clampSize]uint32
 }
 
 func newColours(m Matrix, fullRange bool) *colours {
@@ -67,10 +66,10 @@ func newColours(m Matrix, fullRange bool) *colours {
 	k := coefficientsOf(m, fullRange)
 	for i := range int32(256) {
 		c.y[i] = k.cy*(i-k.y0) + fixedOne/2 + clampBias*fixedOne
-		c.rv[i] = k.rv * (i - 128)
-		c.gu[i] = -k.gu * (i - 128)
-		c.gv[i] = -k.gv * (i - 128)
-		c.bu[i] = k.bu * (i - 128)
+	}
+	for i := range int32(chromaSize) {
+		v := min(max(i-chromaBias, 0), 255) - 128
+		c.rv[i], c.gu[i], c.gv[i], c.bu[i] = k.rv*v, -k.gu*v, -k.gv*v, k.bu*v
 	}
 	for i := range c.r {
 		v := uint32(min(max(i-clampBias, 0), 255))
@@ -79,8 +78,10 @@ func newColours(m Matrix, fullRange bool) *colours {
 	return c
 }
 
-// pixel is one RGBA word from a luma product and the three chroma products.
-func (c *colours) pixel(y, r, g, b int32) uint32 {
+// pixel is one RGBA word of a luma byte and two chroma values, these as indices: chroma + chromaBias.
+func (c *colours) pixel(luma byte, u, v uint32) uint32 {
+	u, v = u&(chromaSize-1), v&(chromaSize-1)
+	y, r, g, b := c.y[luma], c.rv[v], c.gu[u]+c.gv[v], c.bu[u]
 	return c.r[uint32(y+r)>>fixedBits&(clampSize-1)] |
 		c.g[uint32(y+g)>>fixedBits&(clampSize-1)] |
 		c.b[uint32(y+b)>>fixedBits&(clampSize-1)]

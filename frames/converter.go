@@ -17,11 +17,10 @@ type Converter struct {
 	size int
 	pool *tensor.Pool
 
-	exact   [3][256]float32 // normalised bytes, for pictures that are not resampled
-	gain    [3]float32      // normalised = gain·(0…255) + offset
-	offset  [3]float32
-	colours *colours
-	bands   []*resampler
+	exact  [3][256]float32 // normalised bytes, for pictures that are not resampled
+	gain   [3]float32      // normalised = gain·(0…255) + offset
+	offset [3]float32
+	bands  []*resampler
 }
 
 // NewConverter returns a converter to 1×3×size×size tensors out of pool, which is at home on the host.
@@ -51,9 +50,6 @@ func (c *Converter) Convert(p *Picture) (*Frame, error) {
 	pixels, err := c.pool.New(tensor.Float32, 1, 3, c.size, c.size)
 	if err != nil {
 		return nil, fmt.Errorf("frames: converting picture %d: %w", p.Meta.Frame, err)
-	}
-	if c.colours == nil || c.colours.matrix != p.Matrix || c.colours.fullRange != p.FullRange {
-		c.colours = newColours(p.Matrix, p.FullRange)
 	}
 	c.plan(p)
 	out := pixels.Float32s()
@@ -87,13 +83,14 @@ func (c *Converter) band(p *Picture, i int, out []float32) {
 	first, last := i*c.size/len(c.bands), (i+1)*c.size/len(c.bands)
 	r := c.bands[i]
 	if p.Width == c.size && p.Height == c.size {
+		r.reader.start(p)
 		for y := first; y < last; y++ {
-			c.colours.row(p, y, r.words)
+			r.reader.row(p, y, r.words)
 			c.putExact(p.Rotation, y, r.words, out)
 		}
 		return
 	}
-	r.run(c.colours, p, first, last, func(o int, row floats, scale float32) { c.put(p.Rotation, o, row, scale, out) })
+	r.run(p, first, last, func(o int, row floats, scale float32) { c.put(p.Rotation, o, row, scale, out) })
 }
 
 func (c *Converter) put(rotation Rotation, o int, row floats, scale float32, out []float32) {

@@ -76,14 +76,20 @@ func plainRGB(p *Picture) (rgb [][3]byte) {
 				continue
 			case Gray8:
 				luma = at(0, x, y)
-			case YUV420P:
-				luma, u, v = at(0, x, y), at(1, x/2, y/2), at(2, x/2, y/2)
-			case YUV422P:
-				luma, u, v = at(0, x, y), at(1, x/2, y), at(2, x/2, y)
 			case YUV444P:
 				luma, u, v = at(0, x, y), at(1, x, y), at(2, x, y)
+			case YUV420P:
+				luma = at(0, x, y)
+				u = plainChroma(p, x, y, (p.Height+1)/2, func(x, y int) int64 { return at(1, x, y) })
+				v = plainChroma(p, x, y, (p.Height+1)/2, func(x, y int) int64 { return at(2, x, y) })
+			case YUV422P:
+				luma = at(0, x, y)
+				u = plainChroma(p, x, y, p.Height, func(x, y int) int64 { return at(1, x, y) })
+				v = plainChroma(p, x, y, p.Height, func(x, y int) int64 { return at(2, x, y) })
 			case NV12:
-				luma, u, v = at(0, x, y), at(1, x/2*2, y/2), at(1, x/2*2+1, y/2)
+				luma = at(0, x, y)
+				u = plainChroma(p, x, y, (p.Height+1)/2, func(x, y int) int64 { return at(1, 2*x, y) })
+				v = plainChroma(p, x, y, (p.Height+1)/2, func(x, y int) int64 { return at(1, 2*x+1, y) })
 			}
 			l := constant(ys)*(luma-y0) + 32768
 			rgb = append(rgb, [3]byte{
@@ -94,6 +100,43 @@ func plainRGB(p *Picture) (rgb [][3]byte) {
 		}
 	}
 	return rgb
+}
+
+// plainChroma is one chroma value by the formula in chroma.go.
+func plainChroma(p *Picture, x, y, rows int, at func(x, y int) int64) int64 {
+	columns := (p.Width + 1) / 2
+	xs, xw := plainTaps(x, p.Width, columns)
+	ys, yw := plainTaps(y, p.Height, rows)
+	sum := int64(32768)
+	for j := range 4 {
+		for i := range 4 {
+			sum += yw[j] * xw[i] * at(xs[i], ys[j])
+		}
+	}
+	return min(max(sum>>16, 0), 255)
+}
+
+func plainTaps(x, pixels, samples int) (at [4]int, weight [4]int64) {
+	if pixels == samples {
+		return [4]int{x, x, x, x}, [4]int64{256}
+	}
+	p := (float64(x)+0.5)*float64(samples)/float64(pixels) - 0.5
+	i := math.Floor(p)
+	left := int64(256)
+	for j := range 4 {
+		t := math.Abs(p - i - float64(j-1))
+		k := 1.4*t*t*t - 2.4*t*t + 1
+		if t >= 1 {
+			k = -0.6 * (t*t*t - 5*t*t + 8*t - 4)
+		}
+		at[j] = min(max(int(i)+j-1, 0), samples-1)
+		weight[j] = int64(math.Round(256 * k))
+		if j == 3 {
+			weight[j] = left
+		}
+		left -= weight[j]
+	}
+	return at, weight
 }
 
 // turn stands a picture upright, one quarter after another.
@@ -249,7 +292,7 @@ func TestFixedPointColoursAreTheRealOnesRounded(t *testing.T) {
 			for y := 0; y < 256; y += 3 {
 				for u := 0; u < 256; u += 5 {
 					for v := 0; v < 256; v += 5 {
-						word := c.pixel(c.y[y], c.rv[v], c.gu[u]+c.gv[v], c.bu[u])
+						word := c.pixel(byte(y), uint32(u+chromaBias), uint32(v+chromaBias))
 						luma := (float64(y) - y0) * ys
 						r := luma + 2*(1-kr)*cs*float64(v-128)
 						b := luma + 2*(1-kb)*cs*float64(u-128)

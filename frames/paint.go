@@ -11,7 +11,7 @@ type Painter struct {
 	// Limit is the most pixels on the longer side; larger pictures are reduced by the antialiased filter. 0 is no limit.
 	Limit int
 
-	colours   *colours
+	reader    rowReader
 	words     []uint32
 	resampler *resampler
 }
@@ -21,9 +21,6 @@ type Painter struct {
 func (t *Painter) Paint(p *Picture, dst *image.RGBA) (*image.RGBA, error) {
 	if err := p.check(); err != nil {
 		return nil, err
-	}
-	if t.colours == nil || t.colours.matrix != p.Matrix || t.colours.fullRange != p.FullRange {
-		t.colours = newColours(p.Matrix, p.FullRange)
 	}
 	storedW, storedH := t.reduced(p.Width, p.Height)
 	w, h := storedW, storedH
@@ -37,8 +34,9 @@ func (t *Painter) Paint(p *Picture, dst *image.RGBA) (*image.RGBA, error) {
 		if len(t.words) != p.Width {
 			t.words = make([]uint32, p.Width)
 		}
+		t.reader.start(p)
 		for y := range p.Height {
-			t.colours.row(p, y, t.words)
+			t.reader.row(p, y, t.words)
 			base, step := place(p.Rotation, y, w, h)
 			putWords(dst.Pix, t.words, base, step)
 		}
@@ -47,7 +45,7 @@ func (t *Painter) Paint(p *Picture, dst *image.RGBA) (*image.RGBA, error) {
 	if r := t.resampler; r == nil || r.x.in != p.Width || r.y.in != p.Height || r.x.out != storedW || r.y.out != storedH {
 		t.resampler = newResampler(newAxis(p.Width, storedW), newAxis(p.Height, storedH))
 	}
-	t.resampler.run(t.colours, p, 0, storedH, func(o int, row floats, scale float32) {
+	t.resampler.run(p, 0, storedH, func(o int, row floats, scale float32) {
 		base, step := place(p.Rotation, o, w, h)
 		putFloats(dst.Pix, row, scale, base, step)
 	})

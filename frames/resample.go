@@ -5,6 +5,7 @@ package frames
 type resampler struct {
 	x, y *axis
 
+	reader  rowReader
 	words   []uint32  // one converted row
 	rows    [3]floats // filtered row; left and right output row in the making, or the two rows around an output
 	sources [2]int    // enlarging: which source rows rows[1] and rows[2] hold, −1 for none
@@ -23,28 +24,29 @@ func newResampler(x, y *axis) *resampler {
 
 // run gives the output rows from first to before last, in order, to emit: three planes of x.out values times scale, whose
 // full scale is 255. emit must not keep the row.
-func (r *resampler) run(c *colours, p *Picture, first, last int, emit func(o int, row floats, scale float32)) {
+func (r *resampler) run(p *Picture, first, last int, emit func(o int, row floats, scale float32)) {
+	r.reader.start(p)
 	if r.y.between != nil {
-		r.enlarge(c, p, first, last, emit)
+		r.enlarge(p, first, last, emit)
 		return
 	}
-	r.reduce(c, p, first, last, emit)
+	r.reduce(p, first, last, emit)
 }
 
-func (r *resampler) load(c *colours, p *Picture, y int, dst floats) {
-	c.row(p, y, r.words)
+func (r *resampler) load(p *Picture, y int, dst floats) {
+	r.reader.row(p, y, r.words)
 	n := r.x.out
 	r.x.filter(r.words, dst[:n], dst[n:2*n], dst[2*n:])
 }
 
-func (r *resampler) reduce(c *colours, p *Picture, first, last int, emit func(int, floats, float32)) {
+func (r *resampler) reduce(p *Picture, first, last int, emit func(int, floats, float32)) {
 	row, left, right := r.rows[0], r.rows[1], r.rows[2]
 	clear(left)
 	for s := first; s <= last; s++ { // segment s ends output s−1 and begins output s
 		clear(right)
 		seg := r.y.segments[s]
 		for k := range seg.n {
-			r.load(c, p, seg.first+k, row)
+			r.load(p, seg.first+k, row)
 			weigh(row, left, right, float32(seg.t0+float64(k)*r.y.step))
 		}
 		if s > first {
@@ -64,7 +66,7 @@ func weigh(row, left, right floats, t float32) {
 	}
 }
 
-func (r *resampler) enlarge(c *colours, p *Picture, first, last int, emit func(int, floats, float32)) {
+func (r *resampler) enlarge(p *Picture, first, last int, emit func(int, floats, float32)) {
 	r.sources = [2]int{-1, -1}
 	for o := first; o < last; o++ {
 		at := r.y.between[o]
@@ -74,7 +76,7 @@ func (r *resampler) enlarge(c *colours, p *Picture, first, last int, emit func(i
 		}
 		for i, y := range [2]int{at.i, at.j} {
 			if r.sources[i] != y {
-				r.load(c, p, y, r.rows[1+i])
+				r.load(p, y, r.rows[1+i])
 				r.sources[i] = y
 			}
 		}

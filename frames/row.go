@@ -41,22 +41,37 @@ func (p *Picture) plane(i, y, n int) []byte {
 	return p.Planes[i][y*p.Strides[i]:][:n:n]
 }
 
-// row converts the stored row y into RGBA words; dst is p.Width long.
-func (c *colours) row(p *Picture, y int, dst []uint32) {
-	w, half := p.Width, (p.Width+1)/2
+// rowReader converts a picture's stored rows into RGBA words, in any order but best downwards.
+type rowReader struct {
+	colours *colours
+	chroma  chroma
+}
+
+// start prepares for another picture, which has passed check.
+func (r *rowReader) start(p *Picture) {
+	if r.colours == nil || r.colours.matrix != p.Matrix || r.colours.fullRange != p.FullRange {
+		r.colours = newColours(p.Matrix, p.FullRange)
+	}
+	r.chroma.start(p)
+}
+
+// row converts the stored row y; dst is p.Width long.
+func (r *rowReader) row(p *Picture, y int, dst []uint32) {
+	w := p.Width
 	switch p.Format {
 	case RGB24:
 		rowRGB(dst, p.plane(0, y, 3*w))
 	case Gray8:
-		c.rowGray(dst, p.plane(0, y, w))
-	case YUV420P:
-		c.rowHalf(dst, p.plane(0, y, w), p.plane(1, y/2, half), p.plane(2, y/2, half))
-	case YUV422P:
-		c.rowHalf(dst, p.plane(0, y, w), p.plane(1, y, half), p.plane(2, y, half))
+		r.colours.rowGray(dst, p.plane(0, y, w))
 	case YUV444P:
-		c.rowFull(dst, p.plane(0, y, w), p.plane(1, y, w), p.plane(2, y, w))
-	case NV12:
-		c.rowPaired(dst, p.plane(0, y, w), p.plane(1, y/2, 2*half))
+		r.colours.rowFull(dst, p.plane(0, y, w), p.plane(1, y, w), p.plane(2, y, w))
+	case YUV420P, YUV422P, NV12:
+		samples := r.chroma.row(p, y)
+		if r.chroma.across == nil {
+			r.colours.rowEven(dst, p.plane(0, y, w), samples)
+		} else {
+			r.colours.rowOdd(dst, p.plane(0, y, w), samples, r.chroma.across)
+		}
 	}
 }
 
@@ -70,42 +85,42 @@ func rowRGB(dst []uint32, src []byte) {
 func (c *colours) rowGray(dst []uint32, luma []byte) {
 	luma = luma[:len(dst)]
 	for i := range dst {
-		dst[i] = c.pixel(c.y[luma[i]], 0, 0, 0)
-	}
-}
-
-// rowHalf is a row of 4:2:0 or 4:2:2: two pixels share a chroma sample, and its products.
-func (c *colours) rowHalf(dst []uint32, luma, u, v []byte) {
-	pairs := len(dst) / 2
-	d, l := dst[:2*pairs], luma[:2*pairs]
-	us, vs := u[:pairs], v[:pairs]
-	for i, cb := range us {
-		cr := vs[i]
-		r, g, b := c.rv[cr], c.gu[cb]+c.gv[cr], c.bu[cb]
-		ll, dd := l[2*i:2*i+2:2*i+2], d[2*i:2*i+2:2*i+2]
-		dd[0] = c.pixel(c.y[ll[0]], r, g, b)
-		dd[1] = c.pixel(c.y[ll[1]], r, g, b)
-	}
-	if last := len(dst) - 1; last%2 == 0 {
-		cb, cr := u[pairs], v[pairs]
-		dst[last] = c.pixel(c.y[luma[last]], c.rv[cr], c.gu[cb]+c.gv[cr], c.bu[cb])
+		dst[i] = c.pixel(luma[i], 128+chromaBias, 128+chromaBias)
 	}
 }
 
 func (c *colours) rowFull(dst []uint32, luma, u, v []byte) {
 	luma, u, v = luma[:len(dst)], u[:len(dst)], v[:len(dst)]
 	for i := range dst {
-		cb, cr := u[i], v[i]
-		dst[i] = c.pixel(c.y[luma[i]], c.rv[cr], c.gu[cb]+c.gv[cr], c.bu[cb])
+		dst[i] = c.pixel(luma[i], uint32(u[i])+chromaBias, uint32(v[i])+chromaBias)
 	}
 }
 
-// rowPaired is a row of NV12: U and V alternate.
-func (c *colours) rowPaired(dst []uint32, luma, uv []byte) {
-	luma = luma[:len(dst)]
+// halfLane rounds the sum of weights chromaOne² in each lane.
+const halfLane = chromaOne * chromaOne / 2 * (1 | 1<<laneHigh)
+
+// rowEven is a row whose pixel pairs have a chroma sample each: the pixels lie a quarter of a sample left and right of it.
+func (c *colours) rowEven(dst []uint32, luma []byte, samples []uint64) {
+	const w0, w1, w2, w3 = 22, 223, 62, 7 // of the taps: −, +, +, −
+	pairs := len(dst) / 2
+	samples = samples[:pairs+2*chromaPad]
+	s0, s1, s2, s3 := samples[0], samples[1], samples[2], samples[3]
+	for i, s4 := range samples[4:] {
+		left := s1*w2 + s2*w1 - s0*w3 - s3*w0 + halfLane
+		right := s2*w1 + s3*w2 - s1*w0 - s4*w3 + halfLane
+		l, d := luma[2*i:2*i+2:2*i+2], dst[2*i:2*i+2:2*i+2]
+		d[0] = c.pixel(l[0], uint32(left)>>16, uint32(left>>48))
+		d[1] = c.pixel(l[1], uint32(right)>>16, uint32(right>>48))
+		s0, s1, s2, s3 = s1, s2, s3, s4
+	}
+}
+
+func (c *colours) rowOdd(dst []uint32, luma []byte, samples []uint64, across []taps) {
+	luma, across = luma[:len(dst)], across[:len(dst)]
 	for i := range dst {
-		s := uv[i&^1 : i&^1+2]
-		cb, cr := s[0], s[1]
-		dst[i] = c.pixel(c.y[luma[i]], c.rv[cr], c.gu[cb]+c.gv[cr], c.bu[cb])
+		t := &across[i]
+		s := samples[t.first+chromaPad:][:4:4]
+		sum := s[0]*t.weight[0] + s[1]*t.weight[1] + s[2]*t.weight[2] + s[3]*t.weight[3] + halfLane
+		dst[i] = c.pixel(luma[i], uint32(sum)>>16, uint32(sum>>48))
 	}
 }

@@ -1,6 +1,7 @@
 package rle
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"encoding/binary"
 	"fmt"
@@ -39,24 +40,25 @@ func FromBits(height, width int, rowMajor []byte) Mask {
 // change is a pixel that differs from the one before it in its column.
 type change struct{ x, y uint32 }
 
-// appendChanges compares two neighbouring rows, four words of eight pixels at a time for as long as they are the same.
+// appendChanges compares two neighbouring rows: stretches of equal bytes are passed over at the speed of bytes.Equal, others are
+// looked at word by word, eight pixels at a time.
 func appendChanges(changes []change, y uint32, above, row []byte) []change {
-	x := 0
-	for ; x+32 <= len(row); x += 32 {
-		a, b := above[x:x+32], row[x:x+32]
-		a0, a1, a2, a3 := word(a), word(a[8:]), word(a[16:]), word(a[24:])
-		b0, b1, b2, b3 := word(b), word(b[8:]), word(b[16:]), word(b[24:])
-		if (a0^b0)|(a1^b1)|(a2^b2)|(a3^b3) == 0 {
+	const stretch = 128
+	for from := 0; from < len(row); from += stretch {
+		to := min(from+stretch, len(row))
+		if bytes.Equal(above[from:to], row[from:to]) {
 			continue
 		}
-		changes = appendWord(changes, uint32(x), y, setBytes(a0)^setBytes(b0))
-		changes = appendWord(changes, uint32(x)+8, y, setBytes(a1)^setBytes(b1))
-		changes = appendWord(changes, uint32(x)+16, y, setBytes(a2)^setBytes(b2))
-		changes = appendWord(changes, uint32(x)+24, y, setBytes(a3)^setBytes(b3))
-	}
-	for ; x < len(row); x++ {
-		if (above[x] != 0) != (row[x] != 0) {
-			changes = append(changes, change{x: uint32(x), y: y})
+		x := from
+		for ; x+8 <= to; x += 8 {
+			if a, b := word(above[x:]), word(row[x:]); a != b {
+				changes = appendWord(changes, uint32(x), y, setBytes(a)^setBytes(b))
+			}
+		}
+		for ; x < to; x++ {
+			if (above[x] != 0) != (row[x] != 0) {
+				changes = append(changes, change{x: uint32(x), y: y})
+			}
 		}
 	}
 	return changes
@@ -67,7 +69,9 @@ func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 const highBits = 0x8080808080808080
 
 // setBytes has the high bit of every byte of w that is not zero.
-func setBytes(w uint64) uint64 { return ((w &^ highBits) + (highBits - 0x0101010101010101) | w) & highBits }
+func setBytes(w uint64) uint64 {
+	return ((w &^ highBits) + (highBits - 0x0101010101010101) | w) & highBits
+}
 
 // appendWord appends the pixels whose bytes in differing, pixel x lowest, are not zero.
 func appendWord(changes []change, x, y uint32, differing uint64) []change {

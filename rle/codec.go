@@ -87,7 +87,9 @@ func parseNumber(counts string, at int) (value int64, next int, err error) {
 }
 
 // Counts is the compressed string, byte by byte what pycocotools writes for the same runs.
-func (m Mask) Counts() string { return string(m.AppendCounts(make([]byte, 0, 2*len(m.Runs)+groupLimit))) }
+func (m Mask) Counts() string {
+	return string(m.AppendCounts(make([]byte, 0, 2*len(m.Runs)+groupLimit)))
+}
 
 // AppendCounts appends the compressed string to dst.
 func (m Mask) AppendCounts(dst []byte) []byte {

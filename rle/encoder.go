@@ -15,7 +15,7 @@ import (
 // 64 of a column in one word. Down a column a value between two samples is monotone, so where they disagree one border lies,
 // found by bisection. The work grows with the length of the outline, not with the picture.
 //
-// The scratch memory is reused (about an eighth of a byte per logit, and four per border crossing), so an Encoder serves one
+// The scratch memory is reused (a bit per logit, four bytes per run, and four per logit for objects that overlap), so an Encoder serves one
 // goroutine at a time. The zero value is ready. Masks it returns are the caller's.
 type Encoder struct {
 	rows, columns axis

@@ -3,7 +3,7 @@
 //
 //	var batch rle.Batch
 //	json.Unmarshal(message.Data, &batch)
-//	batch, complete, err := assembler.Add(batch) // joins masks that came in parts
+//	batch, whole, err := assembler.Add(batch) // an Assembler joins masks that came in parts; most come whole
 //	mask, err := rle.Parse(batch.Size[0], batch.Size[1], *batch.Masks[0].Counts)
 //	mask.Area(); mask.Box(); mask.Decode(pixels)
 //
@@ -23,6 +23,8 @@ import (
 var (
 	ErrSize   = errors.New("impossible or unequal mask size")
 	ErrCounts = errors.New("not the runs of a mask")
+	ErrLimit  = errors.New("message does not fit the limit")
+	ErrPart   = errors.New("not a part of a mask")
 )
 
 // Mask is a binary mask of Height×Width pixels as runs in column-major order, alternating 0 and 1 and starting with zeros

@@ -12,7 +12,7 @@ import (
 
 // EmbeddedOptions is where the server listens: always on loopback, without credentials.
 type EmbeddedOptions struct {
-	Port       int   // 0 is 4222; where it is taken, any free one
+	Port       int   // 0 is 4222, and any free one where it is taken; -1 any free one
 	MaxPayload int32 // 0 is the server's default of 1 MiB
 	Log        *slog.Logger
 }
@@ -25,7 +25,7 @@ func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
 	if o.Port == 0 {
 		o.Port = 4222
 	}
-	if !free(o.Port) {
+	if o.Port > 0 && !free(o.Port) {
 		o.Log.Info("NATS port is taken, using another one", "port", o.Port)
 		o.Port = server.RANDOM_PORT
 	}

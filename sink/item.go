@@ -29,8 +29,8 @@ func (i Item) Release() { i.Picture.Release() }
 type Kinds uint8
 
 const (
-	Results Kinds = 1 << iota
-	Pictures      // keep the picture with its result; without it no queue holds pictures back from their decoder
+	Results  Kinds = 1 << iota
+	Pictures       // keep the picture with its result; without it no queue holds pictures back from their decoder
 	Removals
 	Events
 	Statuses

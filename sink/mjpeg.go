@@ -2,15 +2,16 @@ package sink
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"image"
 	"image/jpeg"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/image/draw"
 
 	"maskstream/frames"
 	"maskstream/rle"
@@ -18,14 +19,11 @@ import (
 
 // MJPEGOptions is how a preview looks; zero values take the defaults.
 type MJPEGOptions struct {
-	// Draw makes an upright picture with its masks drawn in. It may return an image that it reuses in the next call.
-	Draw func(picture *frames.Picture, result *rle.Frame) (*image.RGBA, error)
+	Longest    int // pixels of the longer side, 1280: larger pictures are scaled down
+	Quality    int // of JPEG, 80
+	MaxViewers int // 16
 
-	MaxWidth, MaxHeight int // 1280×720: larger pictures are scaled down
-	Quality             int // of JPEG, 80
-	MaxViewers          int // 16
-
-	Log *slog.Logger // of pictures that cannot be drawn
+	Log *slog.Logger // needed: says which pictures cannot be drawn
 }
 
 // MJPEG is the preview of one stream: a live sink that keeps the newest picture, and an http.Handler that shows it as
@@ -43,7 +41,8 @@ type MJPEG struct {
 
 	encoding sync.Mutex // held while one viewer encodes for all
 	encoded  encodedPicture
-	scaled   *image.RGBA // scratch
+	painter  frames.Painter
+	canvas   *image.RGBA // scratch
 
 	complaint string // of the last picture that failed, so that the log does not repeat it
 
@@ -57,17 +56,10 @@ type encodedPicture struct {
 	jpeg    []byte
 }
 
-// NewMJPEG needs Draw and Log.
+// NewMJPEG has no picture yet.
 func NewMJPEG(o MJPEGOptions) *MJPEG {
-	for _, d := range []struct {
-		value    *int
-		fallback int
-	}{{&o.MaxWidth, 1280}, {&o.MaxHeight, 720}, {&o.Quality, 80}, {&o.MaxViewers, 16}} {
-		if *d.value == 0 {
-			*d.value = d.fallback
-		}
-	}
-	return &MJPEG{options: o, changed: make(chan struct{})}
+	o.Longest, o.Quality, o.MaxViewers = cmp.Or(o.Longest, 1280), cmp.Or(o.Quality, 80), cmp.Or(o.MaxViewers, 16)
+	return &MJPEG{options: o, changed: make(chan struct{}), painter: frames.Painter{Limit: o.Longest}}
 }
 
 // Write keeps the item as the newest one.
@@ -148,29 +140,22 @@ func (m *MJPEG) picture() encodedPicture {
 	return m.encoded
 }
 
-func (m *MJPEG) encode(item Item) ([]byte, error) {
-	drawn, err := m.options.Draw(item.Picture, item.Result)
-	if err != nil {
+func (m *MJPEG) encode(item Item) (encoded []byte, err error) {
+	if m.canvas, err = m.painter.Paint(item.Picture, m.canvas); err != nil {
 		return nil, err
 	}
+	layers := make([]frames.Layer, len(item.Result.Objects))
+	for i, o := range item.Result.Objects {
+		mask, err := rle.ParseCOCO(o.Segmentation)
+		if err != nil {
+			return nil, fmt.Errorf("object %d: %w", o.ID, err)
+		}
+		layers[i] = frames.Layer{Mask: mask, Colour: frames.Colour(o.ID), Label: strconv.Itoa(o.ID)}
+	}
+	frames.Draw(m.canvas, layers)
 	var out bytes.Buffer
-	if err := jpeg.Encode(&out, m.scale(drawn), &jpeg.Options{Quality: m.options.Quality}); err != nil {
+	if err := jpeg.Encode(&out, m.canvas, &jpeg.Options{Quality: m.options.Quality}); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
-}
-
-// scale brings a picture that is too large into the box of MaxWidth×MaxHeight, its proportions kept.
-func (m *MJPEG) scale(picture *image.RGBA) *image.RGBA {
-	w, h := picture.Rect.Dx(), picture.Rect.Dy()
-	if w <= m.options.MaxWidth && h <= m.options.MaxHeight {
-		return picture
-	}
-	ratio := min(float64(m.options.MaxWidth)/float64(w), float64(m.options.MaxHeight)/float64(h))
-	to := image.Rect(0, 0, max(1, int(float64(w)*ratio+0.5)), max(1, int(float64(h)*ratio+0.5)))
-	if m.scaled == nil || m.scaled.Rect != to {
-		m.scaled = image.NewRGBA(to)
-	}
-	draw.ApproxBiLinear.Scale(m.scaled, to, picture, picture.Rect, draw.Src, nil)
-	return m.scaled
 }

@@ -6,6 +6,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"maskstream/ingest"
+	"maskstream/model/ort"
 )
 
 func main() { os.Exit(execute(tracker())) }
@@ -13,9 +16,16 @@ func main() { os.Exit(execute(tracker())) }
 func tracker() *cobra.Command {
 	root := newRoot()
 	root.AddCommand(
-		newConfig(),
+		newRun(),
+		newTrack(),
+		newModel(),
 		newRLE(),
-		newVersion(engines{}),
+		newConfig(),
+		newBench(),
+		newVersion(engines{
+			FFmpeg:      func() (string, error) { return ingest.FFmpegVersion(), nil },
+			ONNXRuntime: func() (string, error) { return ort.Version("") },
+		}),
 	)
 	return root
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -95,13 +94,13 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	network, err := f.open()
+	pools := newHomes(f.offloadVideo || script.Offload.Video, f.offloadState || script.Offload.State)
+	network, err := f.open(pools.network)
 	if err != nil {
 		return errors.Join(err, source.Close())
 	}
 	defer network.Close()
 
-	pools := newHomes(f.offloadVideo || script.Offload.Video, f.offloadState || script.Offload.State)
 	converter := frames.NewConverter(network.Config().ImageSize, pools.video)
 	recording := clip.New(source.open, converter.Convert, clip.Options{Every: f.every, Limit: f.maxFrames, Budget: keptFrames(script)})
 	outputs, err := f.outputs(command.OutOrStdout(), source.info)
@@ -116,7 +115,7 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 		err = errors.Join(err, recording.Close(), outputs.close())
 	}()
 
-	encoder := stream.Encoder{Stream: "clip", Run: newRun(), NonOverlap: script.Options.NonOverlapMasks, LostAfter: 10 * time.Second}
+	encoder := stream.Encoder{Stream: "clip", Run: newRunID(), NonOverlap: script.Options.NonOverlapMasks, LostAfter: 10 * time.Second}
 	session := propagate.NewSession(tracker, recording, script)
 	return session.Run(ctx, func(o propagate.Outcome) error {
 		if err := ctx.Err(); err != nil {
@@ -149,5 +148,3 @@ func keptFrames(script *propagate.Script) int64 {
 	}
 	return 0
 }
-
-var _ = context.Background

@@ -54,6 +54,7 @@ func (c *checker) file(m *yamlBase) {
 	c.target("image_encoder", m.ImageEncoder.Target, "sam2.modeling.backbones.image_encoder.ImageEncoder")
 	c.target("memory_attention", m.MemoryAttention.Target, "sam2.modeling.memory_attention.MemoryAttention")
 	c.target("memory_encoder", m.MemoryEncoder.Target, "sam2.modeling.memory_encoder.MemoryEncoder")
+	c.that(m.ImageSize > 0 && m.ImageSize%32 == 0, "image_size", "%d is no positive multiple of 32", m.ImageSize)
 	c.trunk("image_encoder.trunk.", &m.ImageEncoder.Trunk, m.ImageSize)
 	c.neck("image_encoder.neck.", &m.ImageEncoder.Neck, m.ImageEncoder.Trunk.EmbedDim)
 	only(c, "image_encoder.scalp", m.ImageEncoder.Scalp, 1)
@@ -63,7 +64,6 @@ func (c *checker) file(m *yamlBase) {
 }
 
 func (c *checker) base(m *yamlBase) {
-	c.that(m.ImageSize > 0 && m.ImageSize%32 == 0, "image_size", "%d is no positive multiple of 32", m.ImageSize)
 	width, memory := m.ImageEncoder.Neck.DModel, m.MemoryEncoder.OutDim
 	c.that(width > 0 && width%16 == 0, "image_encoder.neck.d_model", "%d is no positive multiple of 16", width)
 	c.that(memory > 0 && memory%4 == 0 && width%memory == 0, "memory_encoder.out_dim",

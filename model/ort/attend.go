@@ -1,0 +1,84 @@
+package ort
+
+import (
+	"fmt"
+
+	"maskstream/model"
+	"maskstream/tensor"
+)
+
+// AttendMemory implements [model.Network].
+func (n *Network) AttendMemory(features *model.Features, attentions []model.Attention) (*tensor.Tensor, error) {
+	if err := n.wantFeatures(features); err != nil {
+		return nil, err
+	}
+	if err := n.wantAttentions(attentions); err != nil {
+		return nil, err
+	}
+	count, k, p := len(attentions), len(attentions[0].Memories), len(attentions[0].Pointers)
+	c, width, side := n.config.EmbedDim, n.config.MemoryDim, n.config.Cells()
+	hw := side * side
+
+	var scratch results // what comes from many frames, side by side
+	defer scratch.release()
+	memory := scratch.new(n.pool, tensor.BFloat16, count, k, hw, width)
+	pointers := scratch.new(n.pool, tensor.Float32, count, p, c)
+	if scratch.err != nil {
+		return nil, scratch.err
+	}
+	temporal, distances := make([]int64, 0, count*k), make([]float32, 0, count*p)
+	memoryLeft, pointersLeft := memory.BFloat16s(), pointers.Float32s()
+	for _, a := range attentions {
+		for _, m := range a.Memories {
+			memoryLeft = memoryLeft[copy(memoryLeft, m.Features.BFloat16s()):]
+			temporal = append(temporal, int64(m.Temporal))
+		}
+		for _, m := range a.Pointers {
+			pointersLeft = pointersLeft[copy(pointersLeft, m.Vector.Float32s()):]
+			distances = append(distances, m.Distance)
+		}
+	}
+	conditioned, err := n.pool.New(tensor.Float32, count, c, side, side)
+	if err != nil {
+		return nil, err
+	}
+	err = n.memoryAttention.call(
+		[]array{whole(features.Embedding), whole(memory), integers(temporal, count, k), whole(pointers), floats(distances, count, p)},
+		[]array{whole(conditioned)})
+	if err != nil {
+		conditioned.Release()
+		return nil, err
+	}
+	return conditioned, nil
+}
+
+// wantAttentions refuses what is no batch: all must name as many memories and pointers as the first.
+func (n *Network) wantAttentions(attentions []model.Attention) error {
+	if len(attentions) == 0 {
+		return fmt.Errorf("%w: no attentions", ErrArgument)
+	}
+	k, p := len(attentions[0].Memories), len(attentions[0].Pointers)
+	if k+p == 0 {
+		return fmt.Errorf("%w: an attention without a memory and without a pointer", ErrArgument)
+	}
+	cells := n.config.Cells()
+	for i, a := range attentions {
+		if len(a.Memories) != k || len(a.Pointers) != p {
+			return fmt.Errorf("%w: attention %d names %d memories and %d pointers, attention 0 %d and %d", ErrArgument, i, len(a.Memories), len(a.Pointers), k, p)
+		}
+		for _, m := range a.Memories {
+			if err := want("memory", m.Features, tensor.BFloat16, cells*cells, n.config.MemoryDim); err != nil {
+				return err
+			}
+			if m.Temporal < 0 || m.Temporal >= n.config.NumMaskmem {
+				return fmt.Errorf("%w: temporal row %d of %d", ErrArgument, m.Temporal, n.config.NumMaskmem)
+			}
+		}
+		for _, m := range a.Pointers {
+			if err := want("pointer", m.Vector, tensor.Float32, n.config.EmbedDim); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package ort
+
+import (
+	"fmt"
+
+	"maskstream/model"
+	"maskstream/tensor"
+)
+
+// DecodeMasks implements [model.Network]. Drawn masks see another embedding than other prompts, so neighbours of the same
+// kind run as one batch.
+func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor, prompts []model.Prompt) (*model.Prediction, error) {
+	if err := n.wantFeatures(features); err != nil {
+		return nil, err
+	}
+	count, c, side, low := len(prompts), n.config.EmbedDim, n.config.Cells(), n.config.LowRes()
+	if embedding != nil {
+		if err := want("conditioned embedding", embedding, tensor.Float32, count, c, side, side); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.wantPrompts(prompts); err != nil {
+		return nil, err
+	}
+	var made results
+	defer made.release()
+	p := &model.Prediction{
+		Logits:       made.new(n.pool, tensor.Float32, count, low, low),
+		Pointers:     made.new(n.pool, tensor.Float32, count, c),
+		PredictedIoU: make([]float32, count),
+		ObjectScores: make([]float32, count),
+	}
+	if made.err != nil {
+		return nil, made.err
+	}
+	for first := 0; first < count; {
+		drawn, end := prompts[first].Mask != nil, first+1
+		for end < count && (prompts[end].Mask != nil) == drawn {
+			end++
+		}
+		decode := n.decodePrompts
+		if drawn {
+			decode = n.decodeDrawn
+		}
+		if err := decode(features, embedding, prompts, p, first, end); err != nil {
+			return nil, err
+		}
+		first = end
+	}
+	made.keep()
+	return p, nil
+}
+
+// decodePrompts fills rows first to before end of p for prompts without drawn masks.
+func (n *Network) decodePrompts(features *model.Features, embedding *tensor.Tensor, prompts []model.Prompt, p *model.Prediction, first, end int) error {
+	batch := prompts[first:end]
+	image, noMemory := whole(features.Embedding), float32(1)
+	if embedding != nil {
+		image, noMemory = rows(embedding, first, end), 0
+	}
+	low := n.config.LowRes()
+	d := n.newDecoding(len(batch), max(1, len(batch[0].Points)), noMemory)
+
+	var scratch results
+	defer scratch.release()
+	var dense *tensor.Tensor
+	logits := 0
+	for i, prompt := range batch {
+		if prompt.Logits != nil {
+			logits++
+			d.denseRow[i] = int64(logits)
+		}
+		d.multimask[i] = flag(prompt.Multimask)
+		for k, point := range prompt.Points {
+			at := i*d.points + k
+			d.coordinates[2*at], d.coordinates[2*at+1] = point.X, point.Y
+			d.labels[at] = int64(point.Label)
+		}
+	}
+	d.dense = floats(nil, 0, low, low)
+	if logits > 0 {
+		if dense = scratch.new(n.pool, tensor.Float32, logits, low, low); scratch.err != nil {
+			return scratch.err
+		}
+		left := dense.Float32s()
+		for _, prompt := range batch {
+			if prompt.Logits != nil {
+				left = left[copy(left, prompt.Logits.Float32s()):]
+			}
+		}
+		d.dense = whole(dense)
+	}
+	return n.decode(features, image, d, p.PredictedIoU[first:end], p.ObjectScores[first:end], rows(p.Logits, first, end), rows(p.Pointers, first, end))
+}
+
+// decodeDrawn fills rows first to before end of p for drawn masks: the decoder only makes their pointers.
+func (n *Network) decodeDrawn(features *model.Features, _ *tensor.Tensor, prompts []model.Prompt, p *model.Prediction, first, end int) error {
+	count, size, low := end-first, n.config.ImageSize, n.config.LowRes()
+	var scratch results
+	defer scratch.release()
+	masks := scratch.new(n.pool, tensor.Float32, count, size, size)
+	dense := scratch.new(n.pool, tensor.Float32, count, low, low)
+	unused := scratch.new(n.pool, tensor.Float32, count, low, low)
+	if scratch.err != nil {
+		return scratch.err
+	}
+	left := masks.Float32s()
+	for _, prompt := range prompts[first:end] {
+		left = left[copy(left, prompt.Mask.Float32s()):]
+	}
+	d := n.newDecoding(count, 1, 0)
+	err := n.maskPrompt.call([]array{whole(masks)}, []array{whole(dense), rows(p.Logits, first, end), floats(d.visible, count)})
+	if err != nil {
+		return err
+	}
+	d.dense = whole(dense)
+	for i := range d.denseRow {
+		d.denseRow[i] = int64(1 + i)
+	}
+	ignored := make([]float32, 2*count)
+	err = n.decode(features, whole(features.Embedding), d, ignored[:count], ignored[count:], whole(unused), rows(p.Pointers, first, end))
+	if err != nil {
+		return err
+	}
+	for i, visible := range d.visible { // the mask is the answer, whatever the decoder thinks of it
+		p.PredictedIoU[first+i], p.ObjectScores[first+i] = 1, 20*visible-10
+	}
+	return nil
+}
+
+// decoding is the mask decoder's input beside the picture; see sam2.Graphs.
+type decoding struct {
+	points      int
+	coordinates []float32
+	labels      []int64
+	dense       array
+	denseRow    []int64
+	noMemory    []float32
+	multimask   []float32
+	visible     []float32
+}
+
+// newDecoding is the input for padding points alone.
+func (n *Network) newDecoding(count, points int, noMemory float32) decoding {
+	d := decoding{
+		points:      points,
+		coordinates: make([]float32, 2*count*points),
+		labels:      make([]int64, count*points),
+		denseRow:    make([]int64, count),
+		noMemory:    make([]float32, count),
+		multimask:   make([]float32, count),
+		visible:     make([]float32, count),
+	}
+	for i := range d.labels {
+		d.labels[i] = int64(model.Padding)
+	}
+	for i := range count {
+		d.noMemory[i], d.visible[i] = noMemory, 1
+	}
+	return d
+}
+
+func (n *Network) decode(features *model.Features, image array, d decoding, ious, scores []float32, logits, pointers array) error {
+	count := len(ious)
+	return n.maskDecoder.call(
+		[]array{
+			image, floats(d.noMemory, count), whole(features.HighRes0), whole(features.HighRes1),
+			floats(d.coordinates, count, d.points, 2), integers(d.labels, count, d.points),
+			d.dense, integers(d.denseRow, count), floats(d.multimask, count), floats(d.visible, count),
+		},
+		[]array{logits, pointers, floats(ious, count), floats(scores, count)})
+}
+
+// wantPrompts refuses prompts that are no batch or contradict themselves.
+func (n *Network) wantPrompts(prompts []model.Prompt) error {
+	if len(prompts) == 0 {
+		return fmt.Errorf("%w: no prompts", ErrArgument)
+	}
+	size, low := n.config.ImageSize, n.config.LowRes()
+	for i, p := range prompts {
+		if len(p.Points) != len(prompts[0].Points) {
+			return fmt.Errorf("%w: prompt %d has %d points, prompt 0 has %d", ErrArgument, i, len(p.Points), len(prompts[0].Points))
+		}
+		for _, point := range p.Points {
+			if point.Label < model.Padding || point.Label > model.BoxBottomRight {
+				return fmt.Errorf("%w: prompt %d has a point with label %d", ErrArgument, i, point.Label)
+			}
+		}
+		if p.Logits != nil {
+			if err := want("previous logits", p.Logits, tensor.Float32, low, low); err != nil {
+				return err
+			}
+		}
+		if p.Mask == nil {
+			continue
+		}
+		if len(p.Points) > 0 || p.Logits != nil {
+			return fmt.Errorf("%w: prompt %d has a mask and points or logits", ErrArgument, i)
+		}
+		if err := want("mask", p.Mask, tensor.Float32, size, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package ort
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	onnxruntime "github.com/yalue/onnxruntime_go"
+
+	"maskstream/model"
+	"maskstream/model/sam2"
+	"maskstream/tensor"
+)
+
+// ErrArgument: a call's arguments contradict each other or the network. The message says how.
+var ErrArgument = errors.New("wrong argument")
+
+// Options says how a network runs. The zero value is usable.
+type Options struct {
+	Threads int          // threads that share one operator; 0: one per CPU
+	Pool    *tensor.Pool // where results come from, host memory; nil: a pool of its own without a budget
+	Library string       // path of ONNX Runtime's library; "": LibraryPath. Only the first network's counts
+
+	// NoSpin makes threads sleep between operators instead of waiting for the next one at full load. That is slower, but
+	// leaves the CPU to others. Between calls they sleep either way.
+	NoSpin bool
+}
+
+// Network is SAM 2 on the CPU; see [model.Network] for its methods' contracts.
+type Network struct {
+	config model.Config
+	pool   *tensor.Pool
+
+	imageEncoder    *session
+	memoryAttention *session
+	maskPrompt      *session
+	maskDecoder     *session
+	memoryEncoder   *session
+}
+
+var _ model.Network = (*Network)(nil)
+
+// Load builds the network that config describes from weights and opens it.
+func Load(config model.Config, weights sam2.Weights, options Options) (*Network, error) {
+	if err := initialise(options.Library); err != nil { // said before the work
+		return nil, err
+	}
+	graphs, err := sam2.Build(config, weights)
+	if err != nil {
+		return nil, err
+	}
+	return Open(config, graphs, options)
+}
+
+// Open makes a network of graphs, which are not needed afterwards. The caller closes it. Errors wrap [ErrLibrary] where ONNX
+// Runtime is missing.
+func Open(config model.Config, graphs *sam2.Graphs, options Options) (*Network, error) {
+	if err := initialise(options.Library); err != nil {
+		return nil, err
+	}
+	n := &Network{config: config, pool: options.Pool}
+	if n.pool == nil {
+		n.pool = tensor.NewPool("network", tensor.Host(), 0)
+	}
+	settings, err := sessionOptions(options)
+	if err != nil {
+		return nil, fmt.Errorf("onnx runtime: options: %w", err)
+	}
+	defer settings.Destroy()
+	for _, part := range []struct {
+		session         **session
+		name            string
+		model           []byte
+		inputs, outputs []string
+	}{
+		{&n.imageEncoder, "image encoder", graphs.ImageEncoder, []string{"pixels"}, []string{"embedding", "high_res_0", "high_res_1"}},
+		{&n.memoryAttention, "memory attention", graphs.MemoryAttention, []string{"embedding", "memory", "temporal", "pointers", "distances"}, []string{"conditioned"}},
+		{&n.maskPrompt, "mask prompt", graphs.MaskPrompt, []string{"mask"}, []string{"dense", "logits", "visible"}},
+		{&n.maskDecoder, "mask decoder", graphs.MaskDecoder,
+			[]string{"embedding", "no_memory", "high_res_0", "high_res_1", "points", "labels", "dense", "dense_row", "multimask", "visible"},
+			[]string{"logits", "pointers", "ious", "scores"}},
+		{&n.memoryEncoder, "memory encoder", graphs.MemoryEncoder, []string{"embedding", "logits", "scores", "binarize"}, []string{"memory"}},
+	} {
+		if *part.session, err = newSession(part.name, part.model, settings, part.inputs, part.outputs); err != nil {
+			return nil, errors.Join(err, n.Close())
+		}
+	}
+	return n, nil
+}
+
+func sessionOptions(options Options) (*onnxruntime.SessionOptions, error) {
+	settings, err := onnxruntime.NewSessionOptions()
+	if err != nil {
+		return nil, err
+	}
+	threads := options.Threads
+	if threads <= 0 {
+		threads = runtime.NumCPU()
+	}
+	spin := "1"
+	if options.NoSpin {
+		spin = "0"
+	}
+	err = errors.Join(
+		settings.SetIntraOpNumThreads(threads),
+		settings.SetInterOpNumThreads(1),
+		settings.SetGraphOptimizationLevel(onnxruntime.GraphOptimizationLevelEnableAll),
+		settings.SetMemPattern(false), // a pattern is kept for every number of memories ever seen
+		settings.AddSessionConfigEntry("session.intra_op.allow_spinning", spin),
+		settings.AddSessionConfigEntry("session.force_spinning_stop", "1"),
+	)
+	if err != nil {
+		settings.Destroy()
+		return nil, err
+	}
+	return settings, nil
+}
+
+// Config is the network's configuration.
+func (n *Network) Config() model.Config { return n.config }
+
+// Close frees the network. A network that Open did not finish may be closed too.
+func (n *Network) Close() error {
+	return errors.Join(n.imageEncoder.close(), n.memoryAttention.close(), n.maskPrompt.close(), n.maskDecoder.close(), n.memoryEncoder.close())
+}
+
+// want refuses a tensor that is not of the given type and shape on the host.
+func want(what string, t *tensor.Tensor, dtype tensor.DType, shape ...int) error {
+	fits := t != nil && t.DType() == dtype && len(t.Shape()) == len(shape) && t.Memory().Device == nil
+	for i := 0; fits && i < len(shape); i++ {
+		fits = t.Shape()[i] == shape[i]
+	}
+	switch {
+	case fits:
+		return nil
+	case t == nil:
+		return fmt.Errorf("%w: no %s", ErrArgument, what)
+	default:
+		return fmt.Errorf("%w: %s is %s%v on %s, wanted %s%v on the host", ErrArgument, what, t.DType(), t.Shape(), t.Pool().Device().Name(), dtype, shape)
+	}
+}
+
+// wantFeatures refuses what is not the image encoder's result.
+func (n *Network) wantFeatures(f *model.Features) error {
+	if f == nil {
+		return fmt.Errorf("%w: no features", ErrArgument)
+	}
+	c, side := n.config.EmbedDim, n.config.Cells()
+	return errors.Join(
+		want("embedding", f.Embedding, tensor.Float32, 1, c, side, side),
+		want("first high-resolution features", f.HighRes0, tensor.Float32, 1, c/8, 4*side, 4*side),
+		want("second high-resolution features", f.HighRes1, tensor.Float32, 1, c/4, 2*side, 2*side),
+	)
+}

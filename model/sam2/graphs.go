@@ -1,0 +1,95 @@
+package sam2
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"maskstream/model"
+	"maskstream/model/onnx"
+)
+
+// ErrUnusedWeights: the weights are those of another network than the configuration's.
+var ErrUnusedWeights = errors.New("weights without a place in the network")
+
+// Graphs is a network as ONNX models. Their inputs and outputs are documented at the functions that build them, below.
+type Graphs struct {
+	ImageEncoder    []byte // pixels → embedding, high_res_0, high_res_1; see imageEncoder
+	MemoryAttention []byte // embedding, memory, temporal, pointers, distances → conditioned; see memoryAttention
+	MaskPrompt      []byte // mask → dense, logits, visible; see maskPrompt
+	MaskDecoder     []byte // embedding, high_res_0, high_res_1, prompts → logits, pointers, ious, scores; see maskDecoder
+	MemoryEncoder   []byte // embedding, logits, scores, binarize → memory; see memoryEncoder
+}
+
+// Build writes the network that c describes with the given weights. Every weight is used once: what is missing, of another
+// shape or left over is an error, since then the configuration belongs to other weights. Errors wrap [ErrConfig],
+// [ErrUnusedWeights] or the error of weights.Take.
+func Build(c model.Config, weights Weights) (*Graphs, error) {
+	if err := supported(c); err != nil {
+		return nil, fmt.Errorf("model %s: %w", c.Name, err)
+	}
+	var graphs Graphs
+	for _, part := range []struct {
+		name  string
+		build func(*onnx.Graph, Weights, model.Config)
+		into  *[]byte
+	}{
+		{"image_encoder", imageEncoder, &graphs.ImageEncoder},
+		{"memory_attention", memoryAttention, &graphs.MemoryAttention},
+		{"mask_prompt", maskPrompt, &graphs.MaskPrompt},
+		{"mask_decoder", maskDecoder, &graphs.MaskDecoder},
+		{"memory_encoder", memoryEncoder, &graphs.MemoryEncoder},
+	} {
+		var err error
+		*part.into, err = onnx.Build(part.name, func(g *onnx.Graph) { part.build(g, weights, c) })
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", c.Name, err)
+		}
+	}
+	if left := leftOver(weights); len(left) > 0 {
+		return nil, fmt.Errorf("model %s: %w: %s", c.Name, ErrUnusedWeights, strings.Join(left, ", "))
+	}
+	return &graphs, nil
+}
+
+// leftOver lists what nobody took, but for the weights that the reference has and does not use either.
+func leftOver(weights Weights) []string {
+	var left []string
+	for _, name := range weights.Unused() {
+		switch name {
+		case "no_mem_pos_enc": // the position of a token that directly_add_no_mem_embed does without
+		default:
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// supported refuses what no published configuration asks for.
+func supported(c model.Config) error {
+	for _, rule := range []struct {
+		holds bool
+		what  string
+	}{
+		{c.ImageSize > 0 && c.ImageSize%32 == 0, fmt.Sprintf("image_size %d is no multiple of 32", c.ImageSize)},
+		{c.EmbedDim%16 == 0, fmt.Sprintf("d_model %d is no multiple of 16", c.EmbedDim)},
+		{c.MemoryDim > 0 && c.EmbedDim%c.MemoryDim == 0, fmt.Sprintf("d_model %d is no multiple of the memory's out_dim %d", c.EmbedDim, c.MemoryDim)},
+		{len(c.Neck.BackboneChannels) == len(c.Trunk.Stages), fmt.Sprintf("backbone_channel_list %v for four stages", c.Neck.BackboneChannels)},
+		{c.Neck.Scalp == 1, fmt.Sprintf("scalp %d instead of 1", c.Neck.Scalp)},
+		{!slices.Contains(c.Neck.TopDownLevels, 0) && !slices.Contains(c.Neck.TopDownLevels, 1), fmt.Sprintf("fpn_top_down_levels %v reach below level 2", c.Neck.TopDownLevels)},
+		{c.NumMaskmem > 0, "num_maskmem 0"},
+		{c.MaxObjPtrsInEncoder > 1, fmt.Sprintf("max_obj_ptrs_in_encoder %d", c.MaxObjPtrsInEncoder)},
+		{c.HighResFeaturesInSAM, "use_high_res_features_in_sam: false"},
+		{c.MaskInputAsOutput, "use_mask_input_as_output_without_sam: false"},
+		{c.DirectlyAddNoMemEmbed, "directly_add_no_mem_embed: false"},
+		{c.ObjPtrsInEncoder, "use_obj_ptrs_in_encoder: false"},
+		{c.PredObjScores || !c.FixedNoObjPtr, "fixed_no_obj_ptr without pred_obj_scores"},
+		{c.ObjPtrTemporalEncoding || !c.ProjectObjPtrTemporal, "proj_tpos_enc_in_obj_ptrs without add_tpos_enc_to_obj_ptrs"},
+	} {
+		if !rule.holds {
+			return fmt.Errorf("%w: %s", ErrConfig, rule.what)
+		}
+	}
+	return nil
+}
