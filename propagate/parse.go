@@ -134,11 +134,11 @@ func locate(data []byte, err error) error {
 	case errors.Is(err, io.EOF):
 		return errors.New("it is empty")
 	}
-	if offset < 0 || offset > int64(len(data)) {
+	if offset < 1 || offset > int64(len(data)) {
 		return err
 	}
-	before := data[:offset]
+	before := data[:offset-1] // the offset is behind the culprit
 	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
+	column := len(before) - bytes.LastIndexByte(before, '\n') // from 1
 	return fmt.Errorf("line %d, column %d: %w", line, column, plain(err))
 }
