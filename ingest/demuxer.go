@@ -88,6 +88,10 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 	if err := d.findVideo(o); err != nil {
 		return nil, err
 	}
+	if !d.unwatch() { // ctx was for opening; it ended just now
+		return nil, d.failure("opening", astiav.ErrExit)
+	}
+	d.watched, d.unwatch = nil, nil
 	d.interrupt.within(0)
 	return d, nil
 }
