@@ -27,6 +27,7 @@ import (
 // camera is a real RTSP server on loopback that plays an H.264 clip over and over.
 type camera struct {
 	server   *gortsplib.Server
+	ready    sync.RWMutex // held until stream is there: clients may come before
 	stream   *gortsplib.ServerStream
 	address  string
 	user     string
@@ -42,10 +43,14 @@ func (c *camera) OnDescribe(ctx *gortsplib.ServerHandlerOnDescribeCtx) (*base.Re
 	if !strings.HasPrefix(ctx.Path, "/main") {
 		return &base.Response{StatusCode: base.StatusNotFound}, nil, nil
 	}
+	c.ready.RLock()
+	defer c.ready.RUnlock()
 	return &base.Response{StatusCode: base.StatusOK}, c.stream, nil
 }
 
 func (c *camera) OnSetup(*gortsplib.ServerHandlerOnSetupCtx) (*base.Response, *gortsplib.ServerStream, error) {
+	c.ready.RLock()
+	defer c.ready.RUnlock()
 	return &base.Response{StatusCode: base.StatusOK}, c.stream, nil
 }
 
@@ -87,6 +92,8 @@ func startCamera(t *testing.T, address string, units [][][]byte, user, password 
 	}
 	c := &camera{address: address, user: user, password: password, stop: make(chan struct{})}
 	c.server = &gortsplib.Server{Handler: c, RTSPAddress: address, AuthMethods: []auth.VerifyMethod{auth.VerifyMethodDigestMD5}}
+	c.ready.Lock()
+	defer c.ready.Unlock()
 	if err := c.server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -305,12 +312,13 @@ func TestCameraThatComesBackBeginsAnEpoch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var events []Event
+	again := make(chan *camera, 1)
 	enough := errors.New("enough")
 	err := Run(ctx, Options{URL: "rtsp://" + address + "/main", Timeout: 3 * time.Second, RetryFirst: 200 * time.Millisecond}, func(p *frames.Picture) error {
 		switch m := p.Meta; {
 		case m.Epoch == 0 && m.Frame == 5:
 			c.close()
-			time.AfterFunc(500*time.Millisecond, func() { c = startCamera(t, address, units, "", "") })
+			time.AfterFunc(500*time.Millisecond, func() { again <- startCamera(t, address, units, "", "") })
 		case m.Epoch == 1 && m.Frame == 5:
 			return enough
 		case m.Epoch > 1:
@@ -321,7 +329,7 @@ func TestCameraThatComesBackBeginsAnEpoch(t *testing.T) {
 	if !errors.Is(err, enough) {
 		t.Fatal(err)
 	}
-	c.close()
+	(<-again).close()
 	var story []string
 	for _, e := range events {
 		if e.Kind == Down {
