@@ -101,6 +101,9 @@ func networkTarget(o Options, scheme string, live bool) (*target, error) {
 	bad := func(detail, hint string) (*target, error) {
 		return nil, &Error{Op: "opening", Source: scheme + "://…", Kind: ErrInvalid, Detail: detail, Hint: hint}
 	}
+	if !slices.Contains([]string{"tcp", "udp", "auto"}, o.Transport) {
+		return bad(fmt.Sprintf("the transport %q", o.Transport), "use tcp, udp or auto")
+	}
 	rest, ok := strings.CutPrefix(o.URL[len(scheme):], "://")
 	if !ok {
 		return bad("a URL needs // after the scheme", "write "+scheme+"://host/path")
