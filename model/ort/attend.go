@@ -27,14 +27,17 @@ func (n *Network) AttendMemory(features *model.Features, attentions []model.Atte
 		return nil, scratch.err
 	}
 	temporal, distances := make([]int64, 0, count*k), make([]float32, 0, count*p)
-	memoryLeft, pointersLeft := memory.BFloat16s(), pointers.Float32s()
 	for _, a := range attentions {
 		for _, m := range a.Memories {
-			memoryLeft = memoryLeft[copy(memoryLeft, m.Features.BFloat16s()):]
+			if err := memory.Put(len(temporal)*hw*width, m.Features); err != nil {
+				return nil, err
+			}
 			temporal = append(temporal, int64(m.Temporal))
 		}
 		for _, m := range a.Pointers {
-			pointersLeft = pointersLeft[copy(pointersLeft, m.Vector.Float32s()):]
+			if err := pointers.Put(len(distances)*c, m.Vector); err != nil {
+				return nil, err
+			}
 			distances = append(distances, m.Distance)
 		}
 	}
