@@ -163,7 +163,15 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 			return nil, err
 		}
 		return struct{}{}, stream.Reset(ctx)
-	case Reverse, Discover:
+	case Reverse:
+		request, err := decodeReverse(body)
+		if err != nil {
+			return nil, err
+		}
+		return struct {
+			Accepted bool `json:"accepted"`
+		}{true}, stream.Reverse(ctx, request)
+	case Discover:
 		return nil, Errorf(NotSupported, "%s is not supported by this version", verb)
 	case List, Add, Drop: // above
 	}
