@@ -143,6 +143,9 @@ func decodePrompt(body []byte, size [2]int) (PromptRequest, error) {
 		return PromptRequest{}, err
 	}
 	request := PromptRequest{Object: wire.Object, Frame: wire.Frame, Epoch: wire.Epoch, Labels: wire.Labels, ClearOldPoints: wire.ClearOldPoints}
+	if wire.Epoch != nil && *wire.Epoch < 0 {
+		return PromptRequest{}, Errorf(BadRequest, "epoch: %d; they count from 0", *wire.Epoch)
+	}
 	if wire.Object != nil {
 		if _, err := checkObject(wire.Object); err != nil {
 			return PromptRequest{}, err
