@@ -299,6 +299,44 @@ func TestPageAsksForTheToken(t *testing.T) {
 	b.until("the picture", "document.querySelector('#frame.shown') && document.querySelector('#state')?.textContent === 'up'")
 }
 
+func TestPageShowsThePictureAgainAfterARestart(t *testing.T) {
+	before := newFake(640, 360)
+	play(t, before)
+	listen, stop := restartable(t, before, "127.0.0.1:0")
+	b := openBrowser(t, "http://"+listen, 1000, 700, false)
+	b.until("the picture", "document.querySelector('#frame.shown')")
+	stop()
+	b.until("the loss to be told", "document.querySelector('#state').textContent === 'offline'")
+	after := newFake(640, 360)
+	play(t, after)
+	_, stop = restartable(t, after, listen)
+	defer stop()
+	until(t, "the page to ask for the picture", func() bool { return after.preview.Viewers() == 1 })
+	b.until("the state", "document.querySelector('#state').textContent === 'up'")
+}
+
+// restartable runs a server with the stream demo until stop is called.
+func restartable(t *testing.T, fake *fakeStream, listen string) (address string, stop func()) {
+	t.Helper()
+	service := NewService()
+	if err := service.Add("demo", fake); err != nil {
+		t.Fatal(err)
+	}
+	server, err := NewServer(service, ServerOptions{Listen: listen, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	return strings.TrimPrefix(server.URL(), "http://"), func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestPageSaysWhyTheSourceIsGone(t *testing.T) {
 	fake, server := serve(t, ServerOptions{})
 	fake.mu.Lock()

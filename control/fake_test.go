@@ -21,12 +21,12 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatalf("waited 10 s for %s", what)
+	t.Fatalf("waited 30 s for %s", what)
 }
 
 func noGoroutinesLeft(t *testing.T) {
@@ -125,7 +125,7 @@ func (f *fakeStream) Status() StreamStatus {
 	latency.Observe(0.02)
 	latency.Observe(3)
 	s := StreamStatus{State: f.state, Run: "0badcafe", Frame: f.frame, Size: f.size, FPS: 24.96, LatencyMS: 41.7, Viewers: f.preview.Viewers(),
-		Counters: Counters{Decoded: 7, Dropped: []Drop{{"queue", "busy", 3}}, LastFrame: time.Unix(1700000000, 0), Latency: []StageLatency{{"infer", latency}},
+		Counters: Counters{Decoded: 7, Dropped: []DropCount{{"queue", "busy", 3}}, LastFrame: time.Unix(1700000000, 0), Latency: []StageLatency{{"infer", latency}},
 			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}}}
 	if f.state == Down {
 		s.Error = "rtsp://camera.example/main: connection refused"

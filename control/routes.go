@@ -23,7 +23,7 @@ func controlTable() []route {
 		{http.MethodGet, "/api/streams", List, noBody},
 		{http.MethodGet, s, Status, noBody},
 		{http.MethodPut, s, Add, requestBody},
-		{http.MethodDelete, s, DropVerb, noBody},
+		{http.MethodDelete, s, Drop, noBody},
 		{http.MethodPost, s + "/prompts", Prompt, requestBody},
 		{http.MethodDelete, s + "/objects/{object}/prompts", Clear, pathBody},
 		{http.MethodDelete, s + "/objects/{object}", Remove, pathBody},

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"maskstream/sink"
 )
 
 // serve runs a server with a fake stream "demo" of 640×360.
@@ -351,6 +353,33 @@ func TestMetricsAreInPrometheusTextFormat(t *testing.T) {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in\n%s", want, body)
 		}
+	}
+}
+
+func TestConnectionMetricsFollowTheConnection(t *testing.T) {
+	nats, err := sink.StartEmbedded(sink.EmbeddedOptions{Port: -1, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nats.Shutdown()
+	connection, err := sink.Connect(sink.NATSOptions{URL: nats.URL(), Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the connection", connection.Connected)
+	text := func() string {
+		var e Exposition
+		NATSMetrics(connection)(&e)
+		return e.text.String()
+	}
+	if got := text(); !strings.Contains(got, "tracker_nats_connected 1\n") || !strings.Contains(got, `tracker_nats_publish_total{result="disconnected"} 0`) {
+		t.Errorf("connected: %s", got)
+	}
+	if err := connection.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(); !strings.Contains(got, "tracker_nats_connected 0\n") {
+		t.Errorf("closed: %s", got)
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 	Discover Verb = "discover"
 	Reset    Verb = "reset"
 	Add      Verb = "add"
-	DropVerb Verb = "drop"
+	Drop     Verb = "drop"
 )
 
 // callTimeout bounds a request: the stream may be in the middle of a long step, or stuck.
@@ -128,7 +128,7 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 		return struct {
 			Streams []StreamStatus `json:"streams"`
 		}{s.Statuses()}, decodeNothing(body)
-	case Add, DropVerb:
+	case Add, Drop:
 		return nil, Errorf(NotSupported, "streams are not added or dropped while the service runs: edit its configuration and restart it")
 	}
 	stream, err := s.stream(name)
@@ -165,7 +165,7 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 		return struct{}{}, stream.Reset(ctx)
 	case Reverse, Discover:
 		return nil, Errorf(NotSupported, "%s is not supported by this version", verb)
-	case List, Add, DropVerb: // above
+	case List, Add, Drop: // above
 	}
 	return nil, Errorf(NotFound, "there is no verb %q", fmt.Sprint(verb))
 }

@@ -83,7 +83,7 @@ type ObjectStatus struct {
 // Counters count since the start of the process.
 type Counters struct {
 	Decoded        int64
-	Dropped        []Drop
+	Dropped        []DropCount
 	DecodeErrors   int64
 	Reconnects     int64
 	TimestampJumps int64
@@ -93,8 +93,8 @@ type Counters struct {
 	Sinks          []sink.Stats
 }
 
-// Drop counts frames that were left out at one place for one reason.
-type Drop struct {
+// DropCount counts frames that were left out at one place for one reason.
+type DropCount struct {
 	Stage, Reason string
 	Count         int64
 }

@@ -60,8 +60,8 @@ var (
 	errDown     = errors.New("no connection")
 )
 
-// Connect starts to connect and returns at once. It fails only for options that can never work: no URL, a file that is not
-// there. Errors and logs hold no secret.
+// Connect tries each server once, for 2 s at most, and then goes on in the background: a server that is down is no error. It
+// fails only for options that can never work: no URL, a file that is not there. Errors and logs hold no secret.
 func Connect(o NATSOptions) (*Connection, error) {
 	where, err := checkServers(o.URL)
 	if err != nil {

@@ -39,12 +39,12 @@ func noGoroutinesLeft(t *testing.T) {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Fatalf("waited 10 s for %s", what)
+	t.Fatalf("waited 30 s for %s", what)
 }
 
 // pictures hands out grey pictures and counts those not yet released.

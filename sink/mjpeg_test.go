@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"bufio"
 	"context"
 	"image/jpeg"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"time"
 
@@ -59,7 +59,15 @@ func preview(t *testing.T, o MJPEGOptions) (*MJPEG, *httptest.Server, *pictures)
 	o.Log = quiet()
 	m := NewMJPEG(o)
 	var pool pictures
-	server := httptest.NewServer(m)
+	server := httptest.NewUnstartedServer(m)
+	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if err := c.(*net.TCPConn).SetWriteBuffer(16 << 10); err != nil {
+			t.Error(err)
+		}
+		return ctx
+	}
+	server.Config.ReadTimeout = 300 * time.Millisecond
+	server.Start()
 	t.Cleanup(func() {
 		if err := m.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -96,7 +104,7 @@ func TestNothingIsEncodedWithoutAViewerAndOnceForTwo(t *testing.T) {
 			show(t, m, pool, n, 64, 48)
 		}
 		for _, v := range []*viewer{a, b} {
-			if seq, w, h, _ := v.next(t); seq != string(rune('0'+n)) && n < 10 || w != 64 || h != 48 {
+			if seq, w, h, _ := v.next(t); seq != strconv.Itoa(n) || w != 64 || h != 48 {
 				t.Errorf("picture %s of %d×%d", seq, w, h)
 			}
 		}
@@ -125,28 +133,39 @@ func TestPictureIsScaledAndItsMaskDrawn(t *testing.T) {
 	}
 }
 
-func TestViewerThatStopsReadingDelaysNobody(t *testing.T) {
+func TestViewerThatStopsReadingDelaysNobodyAndThenSeesTheNewest(t *testing.T) {
 	m, server, pool := preview(t, MJPEGOptions{})
-	stuck, err := net.Dial("tcp", server.Listener.Addr().String())
+	slow := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ReadBufferSize: 4096,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err == nil {
+				err = c.(*net.TCPConn).SetReadBuffer(4096)
+			}
+			return c, err
+		}}}
+	response, err := slow.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stuck.Close()
-	if _, err := io.WriteString(stuck, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReaderSize(stuck, 16).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	mask := noise(360, 640, 1)
+	defer response.Body.Close()
+	const pictures = 25 // of about 45 kB: more than a socket with a small buffer takes
 	quick := watch(t, server.URL)
-	for n := range 150 { // each about 100 kB: more than the stuck viewer's socket takes
-		show(t, m, pool, n, 640, 360, mask)
-		quick.next(t)
+	mask := noise(180, 320, 1)
+	for n := range pictures {
+		show(t, m, pool, n, 320, 180, mask)
+		if seq, _, _, _ := quick.next(t); seq != strconv.Itoa(n) {
+			t.Fatalf("the quick viewer saw picture %s instead of %d", seq, n)
+		}
 	}
-	if m.Viewers() != 2 {
-		t.Errorf("%d viewers", m.Viewers())
+	late := &viewer{response, multipart.NewReader(response.Body, boundary)}
+	seen, seq := 0, ""
+	for ; seq != strconv.Itoa(pictures-1); seen++ {
+		seq, _, _, _ = late.next(t)
 	}
+	if seen >= pictures {
+		t.Errorf("the slow viewer saw %d pictures, none was left out", seen)
+	}
+	t.Logf("the slow viewer saw %d of %d", seen, pictures)
 }
 
 func TestViewersBeyondTheLimitAreSentAway(t *testing.T) {
@@ -165,6 +184,30 @@ func TestViewersBeyondTheLimitAreSentAway(t *testing.T) {
 	first.response.Body.Close()
 	until(t, "the place to be free", func() bool { return m.Viewers() == 0 })
 	watch(t, server.URL).next(t)
+}
+
+func TestViewerOutlastsTheServersReadTimeout(t *testing.T) {
+	m, server, pool := preview(t, MJPEGOptions{})
+	show(t, m, pool, 0, 8, 8)
+	v := watch(t, server.URL)
+	v.next(t)
+	time.Sleep(2 * server.Config.ReadTimeout)
+	show(t, m, pool, 1, 8, 8)
+	if seq, _, _, _ := v.next(t); seq != "1" {
+		t.Errorf("picture %s", seq)
+	}
+}
+
+func TestHeadOfAPreviewEndsAtOnce(t *testing.T) {
+	_, server, _ := preview(t, MJPEGOptions{})
+	response, err := http.Head(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("status %d", response.StatusCode)
+	}
 }
 
 func TestEndOfTheStreamEndsItsViewers(t *testing.T) {
@@ -190,7 +233,9 @@ func TestPictureThatCannotBeDrawnIsLeftOut(t *testing.T) {
 	}
 	item.Release()
 	v := watch(t, server.URL)
-	time.AfterFunc(50*time.Millisecond, func() { show(t, m, pool, 1, 8, 8) })
+	shown := make(chan struct{})
+	time.AfterFunc(50*time.Millisecond, func() { show(t, m, pool, 1, 8, 8); close(shown) })
+	defer func() { <-shown }()
 	if seq, _, _, _ := v.next(t); seq != "1" {
 		t.Errorf("picture %s", seq)
 	}

@@ -24,7 +24,15 @@ func (m *MJPEG) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer m.leave()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Connection", "close") // its deadlines are ours, and not for a next request
+	if r.Method == http.MethodHead {
+		return
+	}
 	control := http.NewResponseController(w)
+	// The server's read timeout goes on while we write, and would end the request.
+	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return
+	}
 	if _, err := fmt.Fprintf(w, "--%s\r\n", boundary); err != nil {
 		return
 	}

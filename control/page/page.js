@@ -11,6 +11,7 @@ const view = {
   status: null,
   selected: null, // object id; null: a prompt makes a new object
   negative: false,
+  run: '', // of the process whose picture is shown; '' after an outage
   drag: null,
   token: sessionStorage.getItem('token') || '',
   asking: false,
@@ -270,13 +271,24 @@ async function poll() {
     if (mine !== pollNumber) return; // a newer one is under way
     showStreams(streams);
     view.status = streams.find((s) => s.name === view.stream) || null;
+    resume();
     showStatus();
   } catch (error) {
     if (mine !== pollNumber) return;
     view.status = null;
+    view.run = '';
     showStatus(error.message);
   }
   if (!view.asking) polling = setTimeout(poll, pollEvery);
+}
+
+// resume asks for the picture again after an outage: an <img> does not tell when its pictures end.
+function resume() {
+  const run = view.status?.run || '';
+  if (view.run !== run) {
+    view.run = run;
+    if (run) showPicture();
+  }
 }
 
 function showStreams(streams) {
@@ -350,5 +362,4 @@ document.addEventListener('visibilitychange', () => {
   if (!document.hidden) poll();
 });
 
-showPicture();
 poll();

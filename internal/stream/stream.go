@@ -27,7 +27,7 @@ import (
 	"maskstream/sink"
 )
 
-// Source gives pictures in order until it ends or ctx does. emit takes ownership of its picture, also when it fails.
+// Source gives pictures in order until it ends or ctx does. emit borrows its picture.
 type Source interface {
 	Run(ctx context.Context, emit func(*frames.Picture) error) error
 }
@@ -130,7 +130,6 @@ func (s *Stream) Run(ctx context.Context) error {
 func (s *Stream) ingest(ctx context.Context) error {
 	defer s.frames.Close()
 	return s.config.Source.Run(ctx, func(picture *frames.Picture) error {
-		defer picture.Release()
 		started := time.Now()
 		frame, err := s.config.Converter.Convert(picture)
 		if err != nil {

@@ -34,6 +34,13 @@ func (s Scene) Frame(index int, dots ...Dot) *frames.Frame {
 			square[c*s.Size*s.Size+at] = (1 - mean[c]) / deviation[c]
 		}
 	})
+	f := frames.NewFrame(pixels, s.Picture(index, dots...))
+	f.Index = index
+	return f
+}
+
+// Picture draws dots on black as RGB; its Frame is index. The caller owns the one reference.
+func (s Scene) Picture(index int, dots ...Dot) *frames.Picture {
 	picture := (&frames.Picture{Width: s.Width, Height: s.Height, Format: frames.RGB24,
 		Planes: [3][]byte{make([]byte, 3*s.Width*s.Height)}, Strides: [3]int{3 * s.Width}, Meta: frames.Meta{Frame: index}}).Own(nil)
 	s.draw(s.Width, s.Height, dots, func(at int) {
@@ -41,9 +48,7 @@ func (s Scene) Frame(index int, dots ...Dot) *frames.Frame {
 			picture.Planes[0][3*at+c] = 255
 		}
 	})
-	f := frames.NewFrame(pixels, picture)
-	f.Index = index
-	return f
+	return picture
 }
 
 // draw calls set for every pixel of a width×height canvas over the whole picture that lies in a dot.
