@@ -178,6 +178,7 @@ func fillPacket(p *astiav.Packet, data []byte) error {
 	}
 	c := *(**C.AVPacket)(unsafe.Pointer(p))
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(c.data)), len(data)), data)
+	c.flags |= C.AV_PKT_FLAG_KEY // or the PNG decoder adds the picture before
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (s *Stream) Status() control.StreamStatus {
 		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped(), Objects: []control.ObjectStatus{},
 		Counters: control.Counters{
 			Decoded: m.decoded, Reconnects: m.downs, MaskBytes: m.maskBytes, LastFrame: m.lastAt,
-			Dropped: []control.Drop{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
+			Dropped: []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
 		},
 	}
 	if s.config.Sinks != nil {
