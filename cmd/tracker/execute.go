@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -31,6 +32,8 @@ var (
 // The command's context is cancelled by Ctrl-C or SIGTERM. A command that thereupon ends as it should returns nil; one that
 // leaves its work undone returns the context's error. A second signal ends the process at once.
 func execute(root *cobra.Command) int {
+	// What a command has to say goes to stdout; libraries are heard from warnings on. The service has a logger of its own.
+	slog.SetDefault(slog.New(slog.NewTextHandler(root.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})))
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
 	root.InitDefaultCompletionCmd()
