@@ -54,11 +54,7 @@ func benchmark(b *testing.B, network *Network, pool *tensor.Pool) {
 	}
 	pixels := must(pool.New(tensor.Float32, 1, 3, config.ImageSize, config.ImageSize))
 	defer pixels.Release()
-	noise := uint32(1)
-	for i := range pixels.Float32s() {
-		noise = noise*1664525 + 1013904223
-		pixels.Float32s()[i] = float32(noise>>16)/32768 - 1
-	}
+	fillWithNoise(pixels.Float32s())
 	features, err := network.EncodeImage(pixels)
 	if err != nil {
 		b.Fatal(err)
