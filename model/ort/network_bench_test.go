@@ -14,17 +14,18 @@ import (
 
 // BenchmarkNano times each part of the built-in model with 1, 4 and 16 objects, whose memory banks are full.
 func BenchmarkNano(b *testing.B) {
-	for _, threads := range []int{1, 2} {
+	for _, options := range []Options{{Threads: 1}, {Threads: 2}, {Threads: 2, Spin: true}} {
 		weights, config, err := sam2.Load(nano.Name, "")
 		if err != nil {
 			b.Fatal(err)
 		}
 		pool := tensor.NewPool("benchmark", tensor.Host(), 0)
-		network, err := Load(config, checkpoint.NewWeights(weights), Options{Threads: threads, Pool: pool})
+		options.Pool = pool
+		network, err := Load(config, checkpoint.NewWeights(weights), options)
 		if err != nil {
 			b.Fatalf("%v (`make setup` installs ONNX Runtime)", err)
 		}
-		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) { benchmark(b, network, pool) })
+		b.Run(fmt.Sprintf("threads=%d,spin=%t", options.Threads, options.Spin), func(b *testing.B) { benchmark(b, network, pool) })
 		network.Close()
 		weights.Close()
 	}

@@ -47,7 +47,7 @@ func openSize(t testing.TB, size int, change func(name string, weight []float32)
 		t.Fatal(err)
 	}
 	pool := tensor.NewPool("test", tensor.Host(), 0)
-	network, err := Load(config, changed{checkpoint.NewWeights(weights), change}, Options{Pool: pool, Threads: 2})
+	network, err := Load(config, changed{checkpoint.NewWeights(weights), change}, Options{Pool: pool, Threads: 1})
 	if err != nil {
 		t.Fatalf("%v (`make setup` installs ONNX Runtime)", err)
 	}
