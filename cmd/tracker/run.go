@@ -79,6 +79,8 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	}
 	server, err := control.NewServer(service, control.ServerOptions{
 		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
+		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(versionsOf(engines{}).Version)},
 	})
 	if err != nil {
 		return err
@@ -156,6 +158,14 @@ func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
 	}
 	b.connection = connection
 	return b, nil
+}
+
+// ready says whether masks reach the bus.
+func (b *bus) ready() error {
+	if !b.connection.Connected() {
+		return fmt.Errorf("no connection to %s", b.where)
+	}
+	return nil
 }
 
 func (b *bus) close() error {
