@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +50,10 @@ const endGrace = 5 * time.Second
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
 // reported and leaves the others alone. The demo takes free ports where its own are taken.
 func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
+	if os.Getenv("GOGC") == "" {
+		// Frames and memories come from pools, so there is little garbage; waiting for the heap to double would only hold memory.
+		debug.SetGCPercent(25)
+	}
 	ingest.LogTo(log)
 	bus, err := openBus(config.NATS, log)
 	if err != nil {
