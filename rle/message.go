@@ -43,6 +43,7 @@ type Frame struct {
 	Direction Direction  `json:"direction"`
 	Part      *[2]int    `json:"part,omitempty"` // i of n, where a message was split by objects
 	Objects   []Object   `json:"objects"`
+	Omitted   []int      `json:"omitted,omitempty"` // ids whose mask was too large for any message here: see [EncodeFrame]
 }
 
 // Object is one object's result in a frame of results.
@@ -88,4 +89,45 @@ type Removed struct {
 	Step      int   `json:"step"`
 	Removed   int   `json:"removed"`
 	Remaining []int `json:"remaining"`
+}
+
+// EventType says what happened to a stream or an object of it.
+type EventType string
+
+const (
+	StreamUp      EventType = "stream_up"
+	StreamDown    EventType = "stream_down" // reason: why
+	EpochBegan    EventType = "epoch"       // epoch: the new one; reason: why
+	ObjectAdded   EventType = "object_added"
+	ObjectLost    EventType = "object_lost"
+	ObjectFound   EventType = "object_found"
+	ObjectRemoved EventType = "object_removed"
+	ReverseDone   EventType = "reverse_done"
+)
+
+// Event is the message on <prefix>.<stream>.event.
+type Event struct {
+	V      int       `json:"v"` // 1
+	Stream string    `json:"stream"`
+	Run    string    `json:"run"`
+	N      int64     `json:"n"` // counts the run's events
+	Time   time.Time `json:"time"`
+	Type   EventType `json:"type"`
+	Object *int      `json:"object,omitempty"` // of the object_… events
+	Epoch  *int      `json:"epoch,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Status is the message on <prefix>.<stream>.status, once a second.
+type Status struct {
+	V         int              `json:"v"` // 1
+	Stream    string           `json:"stream"`
+	Run       string           `json:"run"`
+	Time      time.Time        `json:"time"`
+	State     string           `json:"state"` // of the stream, as the list of streams has it
+	FPS       float64          `json:"fps"`   // frames of results a second
+	LatencyMS float64          `json:"latency_ms"`
+	Objects   []int            `json:"objects"`
+	Frames    int64            `json:"frames"`  // frames of results so far
+	Dropped   map[string]int64 `json:"dropped"` // by what dropped them, since the start
 }

@@ -11,6 +11,14 @@ type Memory struct {
 	Device unsafe.Pointer // device memory: never dereferenced by Go
 }
 
+// from is the memory behind its first offset bytes.
+func (m Memory) from(offset int) Memory {
+	if m.Host != nil {
+		return Memory{Host: m.Host[offset:]}
+	}
+	return Memory{Device: unsafe.Add(m.Device, offset)}
+}
+
 // Device is where a pool's bytes live. A pool calls Alloc and Free under its own lock, rarely after warm-up; Copy is called
 // by [Tensor.To] from any goroutine.
 type Device interface {

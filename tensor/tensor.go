@@ -131,13 +131,8 @@ func (t *Tensor) Index(i int) *Tensor {
 		panic(fmt.Sprintf("tensor: index %d of shape %v", i, t.shape))
 	}
 	size := Elements(t.shape[1:]) * t.dtype.Size()
-	v := &Tensor{pool: t.pool, dtype: t.dtype, shape: t.shape[1:], parent: t.Retain()}
+	v := &Tensor{pool: t.pool, memory: t.memory.from(i * size), dtype: t.dtype, shape: t.shape[1:], parent: t.Retain()}
 	v.references.Store(1)
-	if t.memory.Host != nil {
-		v.memory.Host = t.memory.Host[i*size : (i+1)*size]
-	} else {
-		v.memory.Device = unsafe.Add(t.memory.Device, i*size)
-	}
 	return v
 }
 
@@ -176,4 +171,21 @@ func Elements(shape []int) int {
 		n *= d
 	}
 	return n
+}
+
+// Stack copies tensors of one type and shape into a new one in pool, along a new first dimension.
+func Stack(pool *Pool, parts ...*Tensor) (*Tensor, error) {
+	first := parts[0]
+	whole, err := pool.New(first.dtype, append([]int{len(parts)}, first.shape...)...)
+	if err != nil {
+		return nil, err
+	}
+	size := first.Len() * first.dtype.Size()
+	for i, p := range parts {
+		if err := pool.device.Copy(whole.memory.from(i*size), p.memory, size); err != nil {
+			whole.Release()
+			return nil, fmt.Errorf("stacking %d tensors: %w", len(parts), err)
+		}
+	}
+	return whole, nil
 }

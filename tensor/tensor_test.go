@@ -105,6 +105,30 @@ func TestMovingIsFreeAtHomeAndCountedElsewhere(t *testing.T) {
 	NoLeaks(t, here, there)
 }
 
+func TestStackJoinsAlongANewDimension(t *testing.T) {
+	pool := NewPool("test", Host(), 0)
+	var parts []*Tensor
+	for i := range 3 {
+		p, err := pool.New(Float32, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(p.Float32s(), []float32{float32(i), float32(-i)})
+		parts = append(parts, p)
+	}
+	whole, err := Stack(pool, parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(whole.Shape(), []int{3, 2}) || !slices.Equal(whole.Float32s(), []float32{0, 0, 1, -1, 2, -2}) {
+		t.Errorf("got %v of shape %v", whole.Float32s(), whole.Shape())
+	}
+	for _, p := range append(parts, whole) {
+		p.Release()
+	}
+	NoLeaks(t, pool)
+}
+
 func TestPoolIsSafeForConcurrentUse(t *testing.T) {
 	pool := NewPool("test", Host(), 0)
 	var group sync.WaitGroup

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"maskstream/configs"
+	"maskstream/frames"
+	"maskstream/ingest"
+	"maskstream/internal/queue"
+	"maskstream/internal/stream"
+	"maskstream/model"
+	"maskstream/propagate"
+	"maskstream/rle"
+	"maskstream/sink"
+)
+
+// camera is one configured stream with its network and its sinks.
+type camera struct {
+	name    string
+	network model.Network
+	fanout  *sink.Fanout
+	stream  *stream.Stream
+}
+
+// newCamera loads the model and wires the sinks; nothing runs yet.
+func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
+	if err := checkDevice(c.Device); err != nil {
+		return nil, err
+	}
+	prompts, err := startPrompts(c.Prompts)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	source, err := sourceOptions(c)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	publisher, err := sink.NewNATS(bus.connection, sink.StreamOptions{
+		Prefix: nats.Prefix, Stream: c.Name, Frames: nats.Frames,
+		Batch: rle.Limits{Count: nats.Batch.Count, Bytes: int(nats.Batch.Bytes), Age: time.Duration(nats.Batch.Age)},
+	})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	pools := newHomes(c.Offload.Video, c.Offload.State)
+	network, err := openModel(c.Model, "", 0, pools.network)
+	if err != nil {
+		return nil, err
+	}
+	log = log.With("stream", c.Name)
+	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
+	fanout := sink.NewFanout(log)
+	fanout.Add("nats", publisher, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses})
+	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
+
+	feed := &feed{options: source, log: log}
+	feed.stream = stream.New(stream.Config{
+		Name: c.Name, Run: run, Live: c.Policy == "newest", Source: feed,
+		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview,
+		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, State: pools.state},
+		History:  c.History, Prompts: prompts, LostAfter: time.Duration(c.LostAfter), Log: log,
+	})
+	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream}, nil
+}
+
+// run works until the source ends or ctx does; then what is queued leaves.
+func (c *camera) run(ctx context.Context) error {
+	var group errgroup.Group
+	group.Go(func() error { return c.fanout.Run(ctx) })
+	err := c.stream.Run(ctx)
+	c.fanout.End()
+	return errors.Join(err, group.Wait())
+}
+
+func (c *camera) close() { c.network.Close() }
+
+// feed keeps the source alive and tells the stream how it is doing.
+type feed struct {
+	options ingest.Options
+	stream  *stream.Stream
+	log     *slog.Logger
+}
+
+// Run implements stream.Source.
+func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error {
+	return ingest.Run(ctx, f.options, emit, func(e ingest.Event) {
+		switch e.Kind {
+		case ingest.Up:
+			f.stream.Up(ctx)
+		case ingest.Down:
+			f.stream.Down(ctx, e.Err.Error())
+		}
+	})
+}
+
+// sourceOptions is how a stream's source is opened.
+func sourceOptions(c configs.Stream) (ingest.Options, error) {
+	password := string(c.Password)
+	if c.PasswordFile != "" {
+		secret, err := configs.ReadSecret(c.PasswordFile)
+		if err != nil {
+			return ingest.Options{}, fmt.Errorf("password_file: %w", err)
+		}
+		password = secret
+	}
+	return ingest.Options{URL: string(c.URL), Username: c.Username, Password: password, Transport: c.Transport}, nil
+}
+
+// startPrompts are the configured prompts as the stream takes them.
+func startPrompts(configured []configs.Prompt) ([]stream.Prompt, error) {
+	prompts := make([]stream.Prompt, len(configured))
+	for i, c := range configured {
+		p := stream.Prompt{Object: &configured[i].Object, Prompt: propagate.Prompt{Labels: c.Labels}}
+		for _, point := range c.Points {
+			p.Points = append(p.Points, [2]float32{float32(point[0]), float32(point[1])})
+		}
+		if b := c.Box; len(b) == 4 {
+			p.Box = &[4]float32{float32(b[0]), float32(b[1]), float32(b[2]), float32(b[3])}
+		}
+		if c.Mask != nil {
+			mask, err := rle.Parse(c.Mask.Size[0], c.Mask.Size[1], c.Mask.Counts)
+			if err != nil {
+				return nil, fmt.Errorf("prompts[%d].mask: %w", i, err)
+			}
+			p.Mask = &mask
+		}
+		prompts[i] = p
+	}
+	return prompts, nil
+}

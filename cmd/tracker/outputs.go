@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"io"
+	"time"
+
+	"maskstream/frames"
+	"maskstream/ingest"
+	"maskstream/propagate"
+	"maskstream/rle"
+	"maskstream/sink"
+)
+
+// outputs is where a session's results go. Every one that was opened is closed, whatever happens: what was tracked is kept.
+type outputs struct {
+	lines   *sink.JSONLines
+	overlay *overlay
+	lowRes  *lowRes
+	traced  *traceFile
+	broken  error // of the lines, told already
+}
+
+func (f trackFlags) outputs(stdout io.Writer, info ingest.Info) (_ *outputs, err error) {
+	o := &outputs{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.close())
+		}
+	}()
+	if f.out == "-" {
+		o.lines = sink.NewJSONLines("stdout", stdout)
+	} else if o.lines, err = sink.CreateJSONLines(f.out); err != nil {
+		return o, err
+	}
+	if f.overlay != "" {
+		o.overlay = &overlay{path: f.overlay, fps: info.FPS / float64(f.every)}
+	}
+	if f.lowRes != "" {
+		if o.lowRes, err = newLowRes(f.lowRes); err != nil {
+			return o, err
+		}
+	}
+	if f.trace != "" {
+		if o.traced, err = newTraceFile(f.trace, f.every); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func (o *outputs) trace() func(propagate.Trace) {
+	if o.traced == nil {
+		return nil
+	}
+	return o.traced.add
+}
+
+// result writes one frame to every output.
+func (o *outputs) result(outcome propagate.Outcome, f *rle.Frame) error {
+	if err := o.line(sink.Item{Result: f}); err != nil {
+		return err
+	}
+	if o.lowRes != nil {
+		if err := o.lowRes.add(outcome.Step, f.Frame, outcome.Result); err != nil {
+			return err
+		}
+	}
+	if o.overlay != nil && f.Direction != rle.Prompted {
+		return o.overlay.add(outcome.Frame.Picture, f)
+	}
+	return nil
+}
+
+// removed writes the line about an object that is gone.
+func (o *outputs) removed(r *rle.Removed) error { return o.line(sink.Item{Removed: r}) }
+
+func (o *outputs) line(item sink.Item) (err error) {
+	defer func() { o.broken = err }()
+	if err := o.lines.Write(context.Background(), item); err != nil {
+		return err
+	}
+	if now := time.Now(); !now.Before(o.lines.Due()) {
+		return o.lines.Flush(context.Background(), now)
+	}
+	return nil
+}
+
+func (o *outputs) close() error {
+	var errs []error
+	if o.lines != nil {
+		if err := o.lines.Close(context.Background()); !errors.Is(err, o.broken) { // Close repeats what ended the lines
+			errs = append(errs, err)
+		}
+	}
+	if o.overlay != nil {
+		errs = append(errs, o.overlay.close())
+	}
+	if o.lowRes != nil {
+		errs = append(errs, o.lowRes.close())
+	}
+	if o.traced != nil {
+		errs = append(errs, o.traced.close())
+	}
+	return errors.Join(errs...)
+}
+
+// overlay is the video with the masks drawn over it.
+type overlay struct {
+	path    string
+	fps     float64
+	painter frames.Painter
+	canvas  *image.RGBA
+	video   *ingest.VideoWriter // from the first picture on
+}
+
+// add draws one frame. It borrows the picture.
+func (o *overlay) add(p *frames.Picture, f *rle.Frame) (err error) {
+	if o.canvas, err = o.painter.Paint(p, o.canvas); err != nil {
+		return fmt.Errorf("--overlay: %w", err)
+	}
+	layers := make([]frames.Layer, len(f.Objects))
+	for i, object := range f.Objects {
+		mask, err := rle.ParseCOCO(object.Segmentation)
+		if err != nil {
+			return fmt.Errorf("--overlay: %w", err)
+		}
+		layers[i] = frames.Layer{Mask: mask, Colour: frames.Colour(object.ID), Label: fmt.Sprint(object.ID)}
+	}
+	frames.Draw(o.canvas, layers)
+	if o.video == nil {
+		if o.fps <= 0 {
+			o.fps = 25
+		}
+		if o.video, err = ingest.NewVideoWriter(o.path, o.canvas.Rect.Dx(), o.canvas.Rect.Dy(), o.fps); err != nil {
+			return fmt.Errorf("--overlay: %w", err)
+		}
+	}
+	if err := o.video.Write(o.canvas); err != nil {
+		return fmt.Errorf("--overlay: %w", err)
+	}
+	return nil
+}
+
+func (o *overlay) close() error {
+	if o.video == nil {
+		return nil
+	}
+	if err := o.video.Close(); err != nil {
+		return fmt.Errorf("--overlay: %w", err)
+	}
+	return nil
+}

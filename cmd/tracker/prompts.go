@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"maskstream/propagate"
+)
+
+// promptFlags are the short forms of a session script, each [OBJECT@FRAME:]VALUE.
+type promptFlags struct {
+	points, boxes, masks []string
+	reverse              bool
+}
+
+// place is what stands before the value of a short form.
+type place struct{ object, frame int }
+
+var placed = regexp.MustCompile(`^(\d+)@(\d+):(.*)$`)
+
+// script turns the flags into a script: the prompts frame by frame, one forward pass from the first prompted frame, and with
+// reverse a reverse pass from it after that.
+func (f promptFlags) script() (*propagate.Script, error) {
+	clicks := map[place]*propagate.Op{}
+	var order []place
+	click := func(p place) *propagate.Op {
+		if clicks[p] == nil {
+			clicks[p] = &propagate.Op{Verb: propagate.AddPointsOrBox, Frame: &p.frame, Object: &p.object}
+			order = append(order, p)
+		}
+		return clicks[p]
+	}
+	for _, arg := range f.points {
+		p, value, err := splitPlace("point", arg)
+		if err != nil {
+			return nil, err
+		}
+		v, err := numbers(value, 2, 3)
+		if err != nil {
+			return nil, usagef("--point %q: %w; write X,Y or X,Y,0 for a point beside the object", arg, err)
+		}
+		label := 1
+		if len(v) == 3 {
+			label = int(v[2])
+			if v[2] != 0 && v[2] != 1 {
+				return nil, usagef("--point %q: the third number is 1 (on the object) or 0 (beside it)", arg)
+			}
+		}
+		op := click(p)
+		op.Points, op.Labels = append(op.Points, [2]float32{v[0], v[1]}), append(op.Labels, label)
+	}
+	for _, arg := range f.boxes {
+		p, value, err := splitPlace("box", arg)
+		if err != nil {
+			return nil, err
+		}
+		v, err := numbers(value, 4, 4)
+		if err != nil {
+			return nil, usagef("--box %q: %w; write X0,Y0,X1,Y1", arg, err)
+		}
+		if v[0] >= v[2] || v[1] >= v[3] {
+			return nil, usagef("--box %q: it is empty; X0,Y0 is the top left corner and X1,Y1 the bottom right one", arg)
+		}
+		op := click(p)
+		if op.Box != nil {
+			return nil, usagef("--box %q: object %d has another box on frame %d already; give it another object id, as in 2@%d:%s", arg, p.object, p.frame, p.frame, value)
+		}
+		op.Box = (*[4]float32)(v)
+	}
+	var steps []propagate.Op
+	for _, p := range order {
+		steps = append(steps, *clicks[p])
+	}
+	for _, arg := range f.masks {
+		p, value, err := splitPlace("mask", arg)
+		if err != nil {
+			return nil, err
+		}
+		if clicks[p] != nil {
+			return nil, usagef("--mask %q: object %d has points or a box on frame %d already; a mask excludes them", arg, p.object, p.frame)
+		}
+		mask, err := readMaskPicture(value)
+		if err != nil {
+			return nil, usagef("--mask %q: %w", arg, err)
+		}
+		coco := mask.COCO()
+		steps = append(steps, propagate.Op{Verb: propagate.AddMask, Frame: &p.frame, Object: &p.object, Mask: &coco})
+	}
+	if len(steps) == 0 {
+		return nil, usagef("nothing to track: point at an object with --point X,Y, --box X0,Y0,X1,Y1 or --mask FILE.png, or give --script FILE.json")
+	}
+	slices.SortStableFunc(steps, func(a, b propagate.Op) int { return *a.Frame - *b.Frame })
+	first := *steps[0].Frame
+	steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first})
+	if f.reverse {
+		steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first, Reverse: true})
+	}
+	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}, nil
+}
+
+func splitPlace(flag, arg string) (place, string, error) {
+	m := placed.FindStringSubmatch(arg)
+	if m == nil {
+		return place{object: 1}, arg, nil
+	}
+	object, err := strconv.Atoi(m[1])
+	if err != nil || object > propagate.MaxObjectID {
+		return place{}, "", usagef("--%s %q: object ids lie in 0…%d", flag, arg, propagate.MaxObjectID)
+	}
+	frame, err := strconv.Atoi(m[2])
+	if err != nil {
+		return place{}, "", usagef("--%s %q: frame %s is too large", flag, arg, m[2])
+	}
+	return place{object, frame}, m[3], nil
+}
+
+func numbers(value string, least, most int) ([]float32, error) {
+	parts := strings.Split(value, ",")
+	if len(parts) < least || len(parts) > most {
+		return nil, fmt.Errorf("%d numbers are too few or too many", len(parts))
+	}
+	v := make([]float32, len(parts))
+	for i, part := range parts {
+		f, err := strconv.ParseFloat(strings.TrimSpace(part), 32)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a number", part)
+		}
+		v[i] = float32(f)
+	}
+	return v, nil
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"maskstream/configs"
+	"maskstream/control"
+	"maskstream/ingest"
+	"maskstream/sink"
+)
+
+func newRun() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "run",
+		Short: "The service: cameras in, masks out, preview and control",
+		Long: `The service: cameras in, masks out, preview and control.
+
+Without -c it runs the embedded demo: a moving scene as the stream "demo" whose first object is prompted by itself, an embedded
+NATS server on loopback, and the preview in the browser.`,
+		Args: cobra.NoArgs,
+	}
+	file := configFlag(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		config, err := loadConfig(*file)
+		if err != nil {
+			return err
+		}
+		log, err := newLogger(command.ErrOrStderr(), config.Log)
+		if err != nil {
+			return usageError{err}
+		}
+		return serve(command.Context(), config, log, *file == "")
+	}
+	return command
+}
+
+// endGrace is how long the masks under way may take to leave once the service ends.
+const endGrace = 5 * time.Second
+
+// serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
+// reported and leaves the others alone. The demo takes free ports where its own are taken.
+func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
+	ingest.LogTo(log)
+	bus, err := openBus(config.NATS, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bus.close()) }()
+
+	service := control.NewService()
+	run := newRunID()
+	cameras := make([]*camera, 0, len(config.Streams))
+	defer func() {
+		for _, c := range cameras {
+			c.close()
+		}
+	}()
+	for _, s := range config.Streams {
+		c, err := newCamera(s, config.NATS, bus, run, log)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", s.Name, err)
+		}
+		cameras = append(cameras, c)
+		if err := service.Add(s.Name, c.stream); err != nil {
+			return err
+		}
+	}
+	token, err := httpToken(config.HTTP)
+	if err != nil {
+		return err
+	}
+	server, err := control.NewServer(service, control.ServerOptions{
+		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
+		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(versionsOf(engines{}).Version)},
+	})
+	if err != nil {
+		return err
+	}
+	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras))
+
+	group, ctx := errgroup.WithContext(ctx)
+	for _, c := range cameras {
+		group.Go(func() error {
+			if err := c.run(ctx); err != nil && ctx.Err() == nil {
+				log.Error("stream has ended", "stream", c.name, "error", err)
+			}
+			return nil
+		})
+	}
+	group.Go(func() error { return server.Run(ctx) })
+	if err := group.Wait(); err != nil && ctx.Err() == nil {
+		return err
+	}
+	log.Info("tracker ends")
+	return nil
+}
+
+// httpToken reads the token that clients have to send, empty where none is configured.
+func httpToken(c configs.HTTP) (string, error) {
+	if c.TokenFile == "" {
+		return "", nil
+	}
+	token, err := configs.ReadSecret(c.TokenFile)
+	if err != nil {
+		return "", usageError{fmt.Errorf("http.token_file: %w", err)}
+	}
+	return token, nil
+}
+
+// newLogger writes to out as the configuration says.
+func newLogger(out io.Writer, c configs.Log) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
+		return nil, fmt.Errorf("log.level %q: write debug, info, warn or error", c.Level)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(out, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(out, options)), nil
+}
+
+// bus is the NATS connection of the process and, where it is embedded, the server behind it.
+type bus struct {
+	connection *sink.Connection
+	embedded   *sink.Embedded // nil where the server is elsewhere
+	where      string         // without secrets
+}
+
+func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
+	b := &bus{where: c.URL.String()}
+	url := string(c.URL)
+	if c.Embedded {
+		embedded, err := sink.StartEmbedded(sink.EmbeddedOptions{Log: log})
+		if err != nil {
+			return nil, fmt.Errorf("embedded NATS server: %w", err)
+		}
+		b.embedded = embedded
+		url, b.where = embedded.URL(), embedded.URL()
+	}
+	connection, err := sink.Connect(sink.NATSOptions{
+		URL: url, CredentialsFile: c.CredentialsFile, TokenFile: c.TokenFile, CAFile: c.TLS.CAFile, Name: "tracker", Log: log,
+	})
+	if err != nil {
+		if b.embedded != nil {
+			b.embedded.Shutdown()
+		}
+		return nil, usageError{fmt.Errorf("nats: %w", err)}
+	}
+	b.connection = connection
+	return b, nil
+}
+
+// ready says whether masks reach the bus.
+func (b *bus) ready() error {
+	if !b.connection.Connected() {
+		return fmt.Errorf("no connection to %s", b.where)
+	}
+	return nil
+}
+
+func (b *bus) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+	defer cancel()
+	err := b.connection.Close(ctx)
+	if b.embedded != nil {
+		b.embedded.Shutdown()
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"maskstream/frames"
+	"maskstream/internal/clip"
+	"maskstream/internal/stream"
+	"maskstream/propagate"
+)
+
+// trackFlags is what tracker track was told.
+type trackFlags struct {
+	modelFlags
+	prompts promptFlags
+	script  string
+
+	maxFrames, every int
+
+	out, overlay, lowRes, trace string
+	offloadVideo, offloadState  bool
+}
+
+func newTrack() *cobra.Command {
+	var f trackFlags
+	command := &cobra.Command{
+		Use:   "track INPUT",
+		Short: "Follow objects through a file, a URL or a folder of pictures",
+		Long: `Follow objects through a video file, a URL or a folder of pictures (.png, .jpg, in the order of their numbers), every frame,
+as fast as it goes. Masks leave as JSON lines on stdout or in --out.
+
+Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, or give a whole session with --script.`,
+		Example: `  tracker track clip.mp4 --box 90,40,170,150 --overlay masks.mp4 --out masks.jsonl
+  tracker track clip.mp4 --point 120,90 --point 200,60,0 --box 2@12:10,10,80,90 --reverse`,
+		Args: cobra.ExactArgs(1),
+	}
+	flags := command.Flags()
+	f.modelFlags.add(flags)
+	flags.StringArrayVar(&f.prompts.points, "point", nil, "`X,Y[,0|1]`: a point on the object, or beside it with 0")
+	flags.StringArrayVar(&f.prompts.boxes, "box", nil, "`X0,Y0,X1,Y1`: a box around the object")
+	flags.StringArrayVar(&f.prompts.masks, "mask", nil, "`FILE.png`: the object's mask")
+	flags.BoolVar(&f.prompts.reverse, "reverse", false, "follow the objects backwards, too, from the first prompted frame")
+	flags.StringVar(&f.script, "script", "", "`FILE.json`: a session script, in place of the prompts above")
+	flags.IntVar(&f.maxFrames, "max-frames", 0, "end after `N` frames (0: all)")
+	flags.IntVar(&f.every, "every", 1, "process every `N`th frame only")
+	flags.StringVar(&f.out, "out", "-", "`FILE.jsonl` for the masks, - for stdout")
+	flags.StringVar(&f.overlay, "overlay", "", "`FILE.mp4`: the video with the masks drawn over it")
+	flags.StringVar(&f.lowRes, "low-res", "", "`FILE.safetensors`: the low-resolution logits behind the masks")
+	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl`: which memories each frame attended to")
+	flags.BoolVar(&f.offloadVideo, "offload-video", false, "keep frames in host memory")
+	flags.BoolVar(&f.offloadState, "offload-state", false, "keep memories and masks in host memory")
+	command.MarkFlagsMutuallyExclusive("script", "point")
+	command.MarkFlagsMutuallyExclusive("script", "box")
+	command.MarkFlagsMutuallyExclusive("script", "mask")
+	command.MarkFlagsMutuallyExclusive("script", "reverse")
+	command.RunE = func(command *cobra.Command, args []string) error { return track(command, args[0], f) }
+	return command
+}
+
+// session is the script that the flags name.
+func (f trackFlags) session() (*propagate.Script, error) {
+	switch {
+	case f.every < 1:
+		return nil, usagef("--every %d: must be 1 or more", f.every)
+	case f.maxFrames < 0:
+		return nil, usagef("--max-frames %d: must be 0 (all) or more", f.maxFrames)
+	case f.script == "":
+		return f.prompts.script()
+	}
+	data, err := os.ReadFile(f.script)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	script, err := propagate.ParseScript(data)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", f.script, err)}
+	}
+	return script, nil
+}
+
+// track runs one session from input to lines.
+func track(command *cobra.Command, input string, f trackFlags) (err error) {
+	ctx := command.Context()
+	script, err := f.session()
+	if err != nil {
+		return err
+	}
+	source, err := openRecording(ctx, input)
+	if err != nil {
+		return err
+	}
+	pools := newHomes(f.offloadVideo || script.Offload.Video, f.offloadState || script.Offload.State)
+	network, err := f.open(pools.network)
+	if err != nil {
+		return errors.Join(err, source.Close())
+	}
+	defer network.Close()
+
+	converter := frames.NewConverter(network.Config().ImageSize, pools.video)
+	recording := clip.New(source.open, converter.Convert, clip.Options{Every: f.every, Limit: f.maxFrames, Budget: keptFrames(script)})
+	outputs, err := f.outputs(command.OutOrStdout(), source.info)
+	if err != nil {
+		return errors.Join(err, recording.Close())
+	}
+	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
+	tracker := propagate.New(network, script.TrackerOptions(pools.state, outputs.trace()))
+	defer func() {
+		tracker.Close()
+		progress.close()
+		err = errors.Join(err, recording.Close(), outputs.close())
+	}()
+
+	encoder := stream.Encoder{Stream: "clip", Run: newRunID(), NonOverlap: script.Options.NonOverlapMasks, LostAfter: 10 * time.Second}
+	session := propagate.NewSession(tracker, recording, script)
+	return session.Run(ctx, func(o propagate.Outcome) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		progress.step()
+		if o.Removed != nil {
+			return outputs.removed(o.Removed)
+		}
+		width, height := script.Size(o.Frame)
+		result := encoder.Encode(o.Result, o.Frame.Picture.Meta, height, width)
+		result.Step = &o.Step
+		return outputs.result(o, result)
+	})
+}
+
+// keptFrames is how many bytes of frames are kept: a session that only goes forward never looks back.
+func keptFrames(script *propagate.Script) int64 {
+	const lookBack = 512 << 20
+	passes := 0
+	for _, op := range script.Steps {
+		if passes > 0 && op.Frame != nil || op.Reverse {
+			return lookBack
+		}
+		if op.Verb == propagate.Propagate {
+			if passes++; passes > 1 {
+				return lookBack
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,63 @@
+package configs
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// expander replaces ${VAR} and ${file:/path} in a value; $${ stands for a plain ${.
+type expander func(text string) (string, error)
+
+var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
+
+// newExpander looks variables up in env, which has the form of os.Environ. What a reference yields is not expanded again.
+func newExpander(env []string) expander {
+	return func(text string) (string, error) {
+		var failure error
+		text = reference.ReplaceAllStringFunc(text, func(match string) string {
+			if strings.HasPrefix(match, "$$") {
+				return match[1:]
+			}
+			value, err := resolve(match, env)
+			if err != nil && failure == nil {
+				failure = err
+			}
+			return value
+		})
+		return text, failure
+	}
+}
+
+func resolve(match string, env []string) (string, error) {
+	name, closed := strings.CutSuffix(strings.TrimPrefix(match, "${"), "}")
+	switch path, isFile := strings.CutPrefix(name, "file:"); {
+	case !closed || name == "":
+		return "", fmt.Errorf("%s is not closed or empty: write ${NAME}, or $${ for a plain ${", match)
+	case isFile:
+		return ReadSecret(path)
+	}
+	for i := len(env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("the environment variable %s is not set: export it, or write $${%s} for the plain text", name, name)
+}
+
+// ReadSecret reads a password or token file; one line end at its end does not belong to the secret.
+func ReadSecret(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("secret: %w", err)
+	}
+	if len(text) > 64<<10 {
+		return "", fmt.Errorf("secret: %s has %d bytes: that is no password or token", path, len(text))
+	}
+	secret := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	if secret == "" {
+		return "", fmt.Errorf("secret: %s is empty", path)
+	}
+	return secret, nil
+}

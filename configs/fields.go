@@ -1,0 +1,137 @@
+package configs
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// fieldOf finds a struct's field by its YAML key.
+func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("yaml") == key {
+			return v.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+// keys are the YAML keys of a struct type.
+func keys(t reflect.Type) []string {
+	names := make([]string, t.NumField())
+	for i := range names {
+		names[i] = t.Field(i).Tag.Get("yaml")
+	}
+	return names
+}
+
+// element is a list element before anything is read into it.
+func element(t reflect.Type) reflect.Value {
+	if t == reflect.TypeFor[Stream]() {
+		return reflect.ValueOf(DefaultStream())
+	}
+	return reflect.Zero(t)
+}
+
+// scalarKind says whether a field takes one value.
+func scalarKind(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
+		return true
+	}
+	_, text := v.Interface().(encoding.TextMarshaler)
+	return text
+}
+
+func setScalar(v reflect.Value, text string) error {
+	switch field := v.Addr().Interface().(type) {
+	case *Duration:
+		d, err := parseDuration(text)
+		*field = d
+		return err
+	case *Size:
+		s, err := parseSize(text)
+		*field = s
+		return err
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.SetBool(text == "true")
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is no number", text)
+		}
+		v.SetFloat(f)
+	default:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || v.OverflowInt(n) {
+			return fmt.Errorf("%q is no whole number", text)
+		}
+		v.SetInt(n)
+	}
+	return nil
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func orTop(path string) string {
+	if path == "" {
+		return "the configuration"
+	}
+	return path
+}
+
+// didYouMean names the nearest known word, or all of them where none is near.
+func didYouMean(word string, known []string) string {
+	best, distance := "", len(word)/2+1
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
+			best, distance = k, d
+		}
+	}
+	switch {
+	case best != "":
+		return fmt.Sprintf(": did you mean %q?", best)
+	case len(known) > 20:
+		return ""
+	}
+	return ": known are " + strings.Join(known, ", ")
+}
+
+// editDistance counts insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, restricted).
+func editDistance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

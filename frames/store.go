@@ -1,0 +1,145 @@
+package frames
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"maskstream/tensor"
+)
+
+// Limits bound a [Store]; 0 is no limit. The newest frame is kept whatever they say.
+type Limits struct {
+	Frames int   // live: the stream's history; a scripted session: 0
+	Bytes  int64 // of pixels and kept pictures
+	// Pictures keeps the decoded planes as well. Without it a stored frame's Picture has its size, rotation and Meta but no
+	// planes: enough for the tracker and the results, and it does not hold on to the decoder's buffers.
+	Pictures bool
+}
+
+// Store keeps the newest frames of a stream, to be found by their Index: for prompts in the past, catching up and reverse
+// passes. It owns a reference of each. Which pool it is given decides where past frames live: that is
+// offload_video_to_cpu. Safe for concurrent use.
+type Store struct {
+	limits Limits
+	pool   *tensor.Pool
+
+	mu    sync.Mutex
+	kept  []*Frame // in order of Index
+	bytes int64
+}
+
+// NewStore returns an empty store whose pixels live in pool.
+func NewStore(limits Limits, pool *tensor.Pool) *Store {
+	return &Store{limits: limits, pool: pool}
+}
+
+// Add borrows f and keeps it, evicting the oldest frames beyond the limits. Pixels at home in another pool are copied into
+// the store's; the error of a spent pool wraps [tensor.ErrExhausted], and f is then not kept. Indices must grow.
+func (s *Store) Add(f *Frame) error {
+	pixels, err := f.Pixels.To(s.pool)
+	if err != nil {
+		return fmt.Errorf("frames: keeping frame %d to look back: %w", f.Index, err)
+	}
+	picture := f.Picture.withoutPlanes()
+	if s.limits.Pictures {
+		picture = f.Picture.Retain()
+	}
+	own := NewFrame(pixels, picture)
+	own.Index = f.Index
+
+	s.mu.Lock()
+	if n := len(s.kept); n > 0 && s.kept[n-1].Index >= f.Index {
+		newest := s.kept[n-1].Index
+		s.mu.Unlock()
+		own.Release()
+		return fmt.Errorf("frames: frame %d added after frame %d", f.Index, newest)
+	}
+	s.kept = append(s.kept, own)
+	s.bytes += own.bytes()
+	evicted := s.evict()
+	s.mu.Unlock()
+	for _, old := range evicted {
+		old.Release()
+	}
+	return nil
+}
+
+func (s *Store) evict() []*Frame {
+	n, bytes := 0, s.bytes
+	for ; n < len(s.kept)-1; n++ {
+		tooMany := s.limits.Frames > 0 && len(s.kept)-n > s.limits.Frames
+		if !tooMany && (s.limits.Bytes <= 0 || bytes <= s.limits.Bytes) {
+			break
+		}
+		bytes -= s.kept[n].bytes()
+	}
+	evicted := slices.Clone(s.kept[:n])
+	s.kept = slices.Delete(s.kept, 0, n)
+	s.bytes = bytes
+	return evicted
+}
+
+// At returns the frame with that index, with a reference for the caller; false where it was never added or is gone.
+func (s *Store) At(index int) (*Frame, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(s.kept, index, func(f *Frame, index int) int { return f.Index - index })
+	if !ok {
+		return nil, false
+	}
+	return s.kept[i].Retain(), true
+}
+
+// Oldest is the index of the oldest frame; false where the store is empty.
+func (s *Store) Oldest() (index int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.kept) == 0 {
+		return 0, false
+	}
+	return s.kept[0].Index, true
+}
+
+// Newest is the index of the newest frame; false where the store is empty.
+func (s *Store) Newest() (index int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.kept) == 0 {
+		return 0, false
+	}
+	return s.kept[len(s.kept)-1].Index, true
+}
+
+// Len is the number of frames kept and what they take.
+func (s *Store) Len() (frames int, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.kept), s.bytes
+}
+
+// Clear releases all frames; indices may start anew. A store ends with it.
+func (s *Store) Clear() {
+	s.mu.Lock()
+	all := s.kept
+	s.kept, s.bytes = nil, 0
+	s.mu.Unlock()
+	for _, f := range all {
+		f.Release()
+	}
+}
+
+// bytes is what the frame holds on to.
+func (f *Frame) bytes() int64 {
+	n := int64(f.Pixels.Len() * f.Pixels.DType().Size())
+	for _, plane := range f.Picture.Planes {
+		n += int64(len(plane))
+	}
+	return n
+}
+
+// withoutPlanes is a picture of the same description that holds no pixels.
+func (p *Picture) withoutPlanes() *Picture {
+	bare := &Picture{Width: p.Width, Height: p.Height, Format: p.Format, Matrix: p.Matrix, FullRange: p.FullRange, Rotation: p.Rotation, Meta: p.Meta}
+	return bare.Own(nil)
+}

@@ -1,0 +1,228 @@
+package ingest
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// kind is what a source is, which decides who reads it.
+type kind uint8
+
+const (
+	kindFile kind = iota
+	kindImages
+	kindDevice
+	kindNetwork
+	kindScene
+)
+
+// target is a source's address, understood.
+type target struct {
+	kind    kind
+	scheme  string   // of kindNetwork
+	host    string   // of kindNetwork, without port
+	open    string   // what FFmpeg is given, credentials included: never shown
+	shown   string   // what errors and logs may show
+	secrets []string // what scrub takes out of foreign texts
+	live    bool
+}
+
+// networkSchemes are the protocols a source may come by, and whether it is live. Everything else FFmpeg knows (concat,
+// subfile, pipe, …) is refused: sources are added by remote control too.
+var networkSchemes = []struct {
+	name string
+	live bool
+}{
+	{"rtsp", true}, {"rtsps", true}, {"rtmp", true}, {"rtmps", true}, {"srt", true}, {"udp", true}, {"rtp", true}, {"tcp", true},
+	{"http", false}, {"https", false}, // live where they have no duration
+}
+
+func parseTarget(o Options) (*target, error) {
+	invalid := func(kind error, detail, hint string) (*target, error) {
+		return nil, &Error{Op: "opening", Source: redact(o.URL), Kind: kind, Detail: detail, Hint: hint}
+	}
+	scheme, _, hasScheme := strings.Cut(o.URL, ":")
+	hasScheme = hasScheme && schemePattern.MatchString(scheme)
+	switch {
+	case o.URL == "":
+		return invalid(ErrInvalid, "the address is empty", "give a file, a folder of images or a URL")
+	case !hasScheme || exists(o.URL):
+		return pathTarget(o.URL)
+	case scheme == "testscene":
+		return &target{kind: kindScene, open: o.URL, shown: o.URL}, nil
+	case scheme == "file":
+		u, err := url.Parse(o.URL)
+		if err != nil || (u.Host != "" && u.Host != "localhost") {
+			return invalid(ErrInvalid, "a file URL has three slashes and no host", "write file:///path/to/video.mp4 or the plain path")
+		}
+		return pathTarget(u.Path + u.Opaque)
+	}
+	for _, s := range networkSchemes {
+		if strings.EqualFold(s.name, scheme) {
+			return networkTarget(o, s.name, s.live)
+		}
+	}
+	return invalid(ErrUnsupported, fmt.Sprintf("the scheme %q", scheme), "use a file, rtsp(s), http(s), rtmp(s), srt, udp, rtp, tcp, /dev/video… or testscene:")
+}
+
+var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+$`)
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func pathTarget(path string) (*target, error) {
+	t := &target{kind: kindFile, open: "file:" + path, shown: path}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &Error{Op: "opening", Source: path, Kind: ErrAuth, Hint: "check the permissions"}
+	case err != nil:
+		return nil, &Error{Op: "opening", Source: path, Kind: ErrNotFound, Hint: "check the name"}
+	case strings.HasPrefix(path, "/dev/video"):
+		t.kind, t.open, t.live = kindDevice, path, true
+	case info.IsDir() || isImage(path):
+		t.kind, t.open = kindImages, path
+	}
+	return t, nil
+}
+
+func networkTarget(o Options, scheme string, live bool) (*target, error) {
+	const encode = "percent-encode special characters of user name and password (@ is %40, # is %23), or give them as fields of their own"
+	bad := func(detail, hint string) (*target, error) {
+		return nil, &Error{Op: "opening", Source: scheme + "://…", Kind: ErrInvalid, Detail: detail, Hint: hint}
+	}
+	if !slices.Contains([]string{"tcp", "udp", "auto"}, o.Transport) {
+		return bad(fmt.Sprintf("the transport %q", o.Transport), "use tcp, udp or auto")
+	}
+	rest, ok := strings.CutPrefix(o.URL[len(scheme):], "://")
+	if !ok {
+		return bad("a URL needs // after the scheme", "write "+scheme+"://host/path")
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, path := rest[:end], rest[end:]
+	at := strings.LastIndexByte(authority, '@')
+	credentials, hostPort := "", authority
+	if at >= 0 {
+		credentials, hostPort = authority[:at], authority[at+1:]
+	}
+	// A raw @ or # in a password moves what looks like the host: then nothing of the URL may be shown, and nothing tried.
+	_, fragment, _ := strings.Cut(path, "#")
+	if strings.Contains(credentials, "@") || (at >= 0 && strings.Contains(path, "@")) || strings.Contains(fragment, "@") {
+		return bad("the URL has more than one @", encode)
+	}
+	u, err := url.Parse(scheme + "://" + hostPort)
+	if err != nil || u.Hostname() == "" || (u.Port() == "" && strings.HasSuffix(hostPort, ":")) {
+		return bad("there is no host, or its port is not a number", encode)
+	}
+	user, password, hasPassword := strings.Cut(credentials, ":")
+	rawUser, err1 := url.PathUnescape(user)
+	rawPassword, err2 := url.PathUnescape(password)
+	if err1 != nil || err2 != nil {
+		return bad("a % in user name or password is not followed by two hex digits", encode)
+	}
+	written := password
+	if o.Username != "" {
+		rawUser = o.Username
+	}
+	if o.Password != "" {
+		rawPassword, hasPassword = o.Password, true
+	}
+	t := &target{kind: kindNetwork, scheme: scheme, host: u.Hostname(), live: live, shown: redact(scheme + "://" + hostPort + path)}
+	t.open = scheme + "://" + hostPort + path
+	if rawUser != "" || hasPassword {
+		t.open = scheme + "://" + percentEncode(rawUser) + ":" + percentEncode(rawPassword) + "@" + hostPort + path
+	}
+	t.secrets = append(secretsOf(rawUser, rawPassword), queryValues(path)...)
+	if written != "" {
+		t.secrets = append(t.secrets, written)
+	}
+	t.secrets = longestFirst(t.secrets)
+	return t, nil
+}
+
+// percentEncode leaves letters, digits and -._~ alone: what is left means the same to every parser.
+func percentEncode(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(0x100|uint64(c), 16)[1:]))
+		}
+	}
+	return b.String()
+}
+
+// secretsOf is the password in every spelling that a foreign text may hold it in.
+func secretsOf(user, password string) []string {
+	if password == "" {
+		return nil
+	}
+	encoded := percentEncode(password)
+	return []string{
+		password, encoded, lowerHex(encoded), url.QueryEscape(password), url.PathEscape(password),
+		base64.StdEncoding.EncodeToString([]byte(user + ":" + password)),
+	}
+}
+
+var hexPattern = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+func lowerHex(s string) string { return hexPattern.ReplaceAllStringFunc(s, strings.ToLower) }
+
+var secretParameter = regexp.MustCompile(`(?i)((?:pass(?:word|wd)?|pwd|token|key|secret|auth)=)([^&;/?#\s]+)`)
+
+// queryValues are the passwords that cameras want in path or query, like /user=admin&password=x.
+func queryValues(path string) (values []string) {
+	for _, m := range secretParameter.FindAllStringSubmatch(path, -1) {
+		values = append(values, m[2])
+	}
+	return values
+}
+
+var credentialsPattern = regexp.MustCompile(`//[^/\s]*@`)
+
+// redact is a URL that may be shown: without user, password, query and fragment.
+func redact(s string) string {
+	if i := strings.LastIndexByte(s, '@'); i >= 0 && strings.Contains(s[:i], "://") {
+		scheme, _, _ := strings.Cut(s, "://")
+		s = scheme + "://" + s[i+1:]
+	}
+	if i := strings.IndexAny(s, "?#"); i >= 0 && strings.Contains(s, "://") {
+		s = s[:i]
+	}
+	return secretParameter.ReplaceAllString(s, "$1***")
+}
+
+// scrub takes the secrets, and whatever looks like credentials of a URL, out of a text of somebody else.
+func scrub(s string, secrets []string) string {
+	for _, secret := range longestFirst(secrets) {
+		s = strings.ReplaceAll(s, secret, "***")
+	}
+	return credentialsPattern.ReplaceAllString(secretParameter.ReplaceAllString(s, "$1***"), "//")
+}
+
+// longestFirst drops empty and double ones; a secret within another must not be taken out first.
+func longestFirst(secrets []string) []string {
+	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
+	slices.SortFunc(secrets, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(secrets)
+}

@@ -1,0 +1,154 @@
+// Package clip is random access to the frames of a recording that can only be read forwards: it keeps the frames around the
+// one last asked for within a budget of bytes, reads on where a later one is wanted, and opens the recording again where an
+// earlier one is. A pass in either direction over a recording of any length stays within the budget.
+package clip
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"maskstream/frames"
+	"maskstream/propagate"
+)
+
+// Reader reads pictures in order; io.EOF follows the last one. The caller owns what Next returns.
+type Reader interface {
+	Next(ctx context.Context) (*frames.Picture, error)
+	Close() error
+}
+
+// Clip implements propagate.Clip. It belongs to one goroutine.
+type Clip struct {
+	open    func(context.Context) (Reader, error)
+	convert func(*frames.Picture) (*frames.Frame, error) // borrows the picture
+	every   int
+	limit   int // processed frames at most, 0 is all
+	budget  int64
+
+	reader Reader
+	next   int // number of the picture that the reader gives next
+	size   int64
+	kept   map[int]*frames.Frame
+}
+
+// Options of a clip.
+type Options struct {
+	Every  int   // process every n-th picture, 1 is each
+	Limit  int   // end after so many processed frames, 0 is never
+	Budget int64 // bytes of frames kept; the frame last asked for is kept in any case
+}
+
+// New returns a clip over what open reads. open is called again whenever an earlier frame is wanted than the reader can give.
+func New(open func(context.Context) (Reader, error), convert func(*frames.Picture) (*frames.Frame, error), o Options) *Clip {
+	return &Clip{open: open, convert: convert, every: max(1, o.Every), limit: o.Limit, budget: o.Budget, kept: map[int]*frames.Frame{}}
+}
+
+// Every is the distance between processed frames.
+func (c *Clip) Every() int { return c.every }
+
+// Frame returns a frame with one reference for the caller. It wraps propagate.ErrPastEnd behind the last one.
+func (c *Clip) Frame(ctx context.Context, number int) (*frames.Frame, error) {
+	if c.limit > 0 && number/c.every >= c.limit {
+		return nil, propagate.ErrPastEnd
+	}
+	if f, ok := c.kept[number]; ok {
+		return f.Retain(), nil
+	}
+	if c.reader == nil || number < c.next {
+		if err := c.rewind(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for c.next <= number {
+		if err := c.read(ctx, number); err != nil {
+			return nil, err
+		}
+	}
+	return c.kept[number].Retain(), nil
+}
+
+// Close releases what is kept and closes the reader.
+func (c *Clip) Close() error {
+	c.forget(-1, 0)
+	if c.reader == nil {
+		return nil
+	}
+	err := c.reader.Close()
+	c.reader = nil
+	return err
+}
+
+func (c *Clip) rewind(ctx context.Context) error {
+	if c.reader != nil {
+		if err := c.reader.Close(); err != nil {
+			return err
+		}
+		c.reader = nil
+	}
+	reader, err := c.open(ctx)
+	if err != nil {
+		return fmt.Errorf("opening the recording again for an earlier frame: %w", err)
+	}
+	c.reader, c.next = reader, 0
+	return nil
+}
+
+// read takes the next picture and keeps it where it can be wanted on the way to, or back from, the wanted one.
+func (c *Clip) read(ctx context.Context, wanted int) error {
+	picture, err := c.reader.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		return propagate.ErrPastEnd
+	}
+	if err != nil {
+		return err
+	}
+	defer picture.Release()
+	number := c.next
+	c.next++
+	if number%c.every != 0 || c.kept[number] != nil || number < wanted-c.every*c.capacity() {
+		return nil
+	}
+	frame, err := c.convert(picture)
+	if err != nil {
+		return fmt.Errorf("frame %d: %w", number, err)
+	}
+	c.size = bytesOf(frame)
+	c.kept[number] = frame
+	c.forget(wanted, max(1, c.capacity()))
+	return nil
+}
+
+// capacity is how many frames of the size seen last the budget holds.
+func (c *Clip) capacity() int {
+	if c.size == 0 {
+		return 0
+	}
+	return int(c.budget / c.size)
+}
+
+// forget releases frames until n are left, those farthest from around first, later ones before earlier ones.
+func (c *Clip) forget(around, n int) {
+	if len(c.kept) <= n {
+		return
+	}
+	numbers := slices.SortedFunc(maps.Keys(c.kept), func(a, b int) int { return cmp.Or(distance(b, around)-distance(a, around), b-a) })
+	for _, number := range numbers[:len(numbers)-n] {
+		c.kept[number].Release()
+		delete(c.kept, number)
+	}
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+func bytesOf(f *frames.Frame) int64 {
+	size := int64(len(f.Pixels.Bytes()))
+	for _, plane := range f.Picture.Planes {
+		size += int64(len(plane))
+	}
+	return size
+}

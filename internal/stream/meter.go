@@ -1,0 +1,147 @@
+package stream
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"maskstream/control"
+	"maskstream/frames"
+	"maskstream/rle"
+)
+
+// Stage is a part of a frame's way whose time is measured.
+type Stage uint8
+
+const (
+	Convert Stage = iota // picture to tensor
+	Infer                // the network and the memory bank
+	Encode               // logits to runs
+	Publish              // from the source's packet to the sinks
+	stages
+)
+
+func (s Stage) String() string { return [stages]string{"convert", "infer", "encode", "publish"}[s] }
+
+// meter is what a stream tells of itself. Safe for concurrent use.
+type meter struct {
+	histograms [stages]*control.Histogram
+
+	mu        sync.Mutex
+	state     control.StreamState
+	reason    string // why it is down
+	last      *rle.Frame
+	lastAt    time.Time
+	latency   time.Duration // of the last frame
+	decoded   int64
+	published int64
+	downs     int64
+	maskBytes int64
+	recent    [32]time.Time // when the last frames were published, a ring
+}
+
+func newMeter() *meter {
+	m := &meter{state: control.Starting}
+	for s := range m.histograms {
+		m.histograms[s] = &control.Histogram{}
+	}
+	return m
+}
+
+func (m *meter) took(s Stage, since time.Time) { m.histograms[s].Observe(time.Since(since).Seconds()) }
+
+func (m *meter) frameDecoded() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.decoded++
+}
+
+func (m *meter) become(state control.StreamState, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if state == control.Down && m.state == control.Up {
+		m.downs++
+	}
+	m.state, m.reason = state, reason
+}
+
+// framePublished notes a frame that has been handed to the sinks. The answer to a prompt shows no progress of the stream.
+func (m *meter) framePublished(f *rle.Frame, meta frames.Meta, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = f
+	for _, o := range f.Objects {
+		m.maskBytes += int64(len(o.Segmentation.Counts))
+	}
+	if f.Direction != rle.Forward {
+		return
+	}
+	m.lastAt, m.latency = now, now.Sub(meta.Received)
+	m.histograms[Publish].Observe(m.latency.Seconds())
+	m.recent[m.published%int64(len(m.recent))] = now
+	m.published++
+}
+
+// frames is how many frames of results there were.
+func (m *meter) frames() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.published
+}
+
+// rate is frames a second over the last ones, falling where none come any more. The meter is locked.
+func (m *meter) rate(now time.Time) float64 {
+	n := min(m.published, int64(len(m.recent)))
+	if n < 2 {
+		return 0
+	}
+	oldest := m.recent[(m.published-n)%int64(len(m.recent))]
+	span := m.lastAt.Sub(oldest)
+	if silence := now.Sub(m.lastAt); silence > 2*span/time.Duration(n-1) {
+		span += silence
+	}
+	if span <= 0 {
+		return 0
+	}
+	return float64(n-1) / span.Seconds()
+}
+
+// Status is a snapshot; it does not wait.
+func (s *Stream) Status() control.StreamStatus {
+	m := s.meter
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	status := control.StreamStatus{
+		Name: s.config.Name, Run: s.config.Run, State: m.state, Error: m.reason, FPS: m.rate(time.Now()),
+		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped(), Objects: []control.ObjectStatus{},
+		Counters: control.Counters{
+			Decoded: m.decoded, Reconnects: m.downs, MaskBytes: m.maskBytes, LastFrame: m.lastAt,
+			Dropped: []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
+		},
+	}
+	if s.config.Sinks != nil {
+		status.Counters.Sinks = s.config.Sinks()
+	}
+	for stage, h := range m.histograms {
+		status.Counters.Latency = append(status.Counters.Latency, control.StageLatency{Stage: Stage(stage).String(), Histogram: h})
+	}
+	if f := m.last; f != nil {
+		status.Epoch, status.Frame, status.Size = f.Epoch, f.Frame, f.Size
+		for _, o := range f.Objects {
+			status.Objects = append(status.Objects, control.ObjectStatus{ID: o.ID, State: o.State, Area: o.Area, BBox: o.BBox})
+		}
+	}
+	return status
+}
+
+// Up says that the source gives pictures, again or for the first time.
+func (s *Stream) Up(ctx context.Context) error {
+	s.meter.become(control.Up, "")
+	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamUp}})
+}
+
+// Down says that the source gives none; the reason holds no secrets.
+func (s *Stream) Down(ctx context.Context, reason string) error {
+	s.meter.become(control.Down, reason)
+	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamDown, Reason: reason}})
+}

@@ -1,0 +1,79 @@
+package stream
+
+import (
+	"context"
+	"time"
+
+	"maskstream/rle"
+	"maskstream/sink"
+)
+
+// encoding is the state of the encode goroutine.
+type encoding struct {
+	Encoder
+	stream *Stream
+
+	states map[int]rle.State // of every object, as last published
+	epoch  int
+	events int64
+}
+
+// publish encodes one piece of work and takes ownership of it.
+func (e *encoding) publish(ctx context.Context, w work) error {
+	defer w.release()
+	if w.event != nil {
+		if w.event.Type == rle.ObjectRemoved {
+			e.forget(*w.event.Object)
+			delete(e.states, *w.event.Object)
+		}
+		return e.event(ctx, *w.event)
+	}
+	started := time.Now()
+	width, height := w.picture.DisplaySize()
+	frame := e.Encode(w.result, w.picture.Meta, height, width)
+	e.stream.meter.took(Encode, started)
+	if err := e.changes(ctx, frame); err != nil {
+		return err
+	}
+	err := e.stream.config.Out.Publish(ctx, sink.Item{Result: frame, Picture: w.picture.Retain()})
+	if w.answer != nil {
+		w.answer <- frame
+	}
+	e.stream.meter.framePublished(frame, w.picture.Meta, time.Now())
+	return err
+}
+
+// changes publishes what happened to the epoch and to each object since the last frame.
+func (e *encoding) changes(ctx context.Context, f *rle.Frame) error {
+	if f.Epoch != e.epoch {
+		e.epoch = f.Epoch
+		if err := e.event(ctx, rle.Event{Type: rle.EpochBegan, Epoch: &f.Epoch}); err != nil {
+			return err
+		}
+	}
+	for _, o := range f.Objects {
+		before, known := e.states[o.ID]
+		e.states[o.ID] = o.State
+		var kind rle.EventType
+		switch {
+		case !known:
+			kind = rle.ObjectAdded
+		case o.State == rle.Lost && before != rle.Lost:
+			kind = rle.ObjectLost
+		case o.State == rle.Tracked && before == rle.Lost:
+			kind = rle.ObjectFound
+		default:
+			continue
+		}
+		if err := e.event(ctx, rle.Event{Type: kind, Object: &o.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *encoding) event(ctx context.Context, event rle.Event) error {
+	event.V, event.Stream, event.Run, event.N, event.Time = 1, e.Stream, e.Run, e.events, time.Now().UTC()
+	e.events++
+	return e.stream.config.Out.Publish(ctx, sink.Item{Event: &event})
+}

@@ -1,0 +1,201 @@
+// Package stream is one camera from picture to message: goroutines joined by bounded queues.
+//
+//	ingest ─ queue of 4 ─ track ─ queue of 2 ─ encode ─ sink.Fanout ─ one goroutine a sink
+//
+// The track goroutine alone owns the tracker; prompts reach it as commands, which it takes between frames. A live stream drops
+// its oldest frame when tracking falls behind, a recording waits. Ending is the reverse of wiring: the source ends, what is
+// queued is finished, the sinks are flushed by whoever runs the fanout.
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"maskstream/control"
+	"maskstream/frames"
+	"maskstream/internal/queue"
+	"maskstream/memory"
+	"maskstream/model"
+	"maskstream/propagate"
+	"maskstream/rle"
+	"maskstream/sink"
+)
+
+// Source gives pictures in order until it ends or ctx does. emit borrows its picture.
+type Source interface {
+	Run(ctx context.Context, emit func(*frames.Picture) error) error
+}
+
+// Out is where results and events go; sink.Fanout is one. Publish takes ownership of the item and blocks as its sinks ask.
+type Out interface {
+	Publish(ctx context.Context, item sink.Item) error
+}
+
+// Config is what a stream is made of. The stream borrows all of it.
+type Config struct {
+	Name       string
+	Run        string // 8 hex digits
+	Live       bool   // drop the oldest frame rather than wait
+	Source     Source
+	Converter  *frames.Converter
+	Network    model.Network // used by this stream alone
+	Out        Out
+	Tracking   propagate.Options // Retention is the stream's choice
+	History    int               // frames back that stay correctable
+	Prompts    []Prompt          // on the first frame
+	LostAfter  time.Duration
+	NonOverlap bool
+	Preview    http.Handler        // nil where there is none
+	Sinks      func() []sink.Stats // of Out, for Status; may be nil
+	Log        *slog.Logger
+}
+
+// Prompt points at an object; Width and Height of the embedded prompt are the stream's to fill in.
+type Prompt struct {
+	Object *int // nil takes the next free id
+	propagate.Prompt
+}
+
+const (
+	frameQueue  = 4
+	resultQueue = 2
+)
+
+// Stream runs once. Its verbs may be called from any goroutine while it does.
+type Stream struct {
+	config Config
+	meter  *meter
+
+	frames   *queue.Queue[*frames.Frame] // ingest → track
+	results  *queue.Queue[work]          // track → encode
+	commands chan func(*track)           // verbs → track
+	done     chan struct{}               // closed when Run has ended
+}
+
+// work is a result on its way to the sinks.
+type work struct {
+	result  *propagate.Result
+	picture *frames.Picture
+	answer  chan<- *rle.Frame // capacity 1; nil where nobody waits
+	event   *rle.Event        // instead of a result
+}
+
+func (w work) release() {
+	w.result.Release()
+	w.picture.Release()
+}
+
+// New returns a stream that has not started.
+func New(config Config) *Stream {
+	policy := queue.Wait
+	if config.Live {
+		policy = queue.DropOldest
+	}
+	return &Stream{
+		config:   config,
+		frames:   queue.New(frameQueue, policy, (*frames.Frame).Release),
+		results:  queue.New(resultQueue, queue.Wait, work.release),
+		commands: make(chan func(*track)),
+		done:     make(chan struct{}),
+		meter:    newMeter(),
+	}
+}
+
+// Run works until the source ends (nil), ctx ends, or something fails that the stream cannot go on without.
+func (s *Stream) Run(ctx context.Context) error {
+	defer close(s.done)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.ingest(ctx) })
+	group.Go(func() error { return s.track(ctx) })
+	ended := make(chan struct{})
+	group.Go(func() error {
+		defer close(ended)
+		return s.encode(ctx)
+	})
+	group.Go(func() error { return s.report(ctx, ended) })
+	err := group.Wait()
+	s.meter.become(control.Ended, reasonOf(err))
+	s.frames.Discard()
+	s.results.Discard()
+	return err
+}
+
+// ingest converts pictures as they come.
+func (s *Stream) ingest(ctx context.Context) error {
+	defer s.frames.Close()
+	return s.config.Source.Run(ctx, func(picture *frames.Picture) error {
+		started := time.Now()
+		frame, err := s.config.Converter.Convert(picture)
+		if err != nil {
+			return fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err)
+		}
+		s.meter.took(Convert, started)
+		s.meter.frameDecoded()
+		return s.frames.Put(ctx, frame)
+	})
+}
+
+// track takes commands between frames, and frames one by one.
+func (s *Stream) track(ctx context.Context) error {
+	options := s.config.Tracking
+	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
+	t := &track{stream: s, tracker: propagate.New(s.config.Network, options), used: map[int]bool{}}
+	defer t.close()
+	defer s.results.Close()
+	for {
+		select { // commands go first: somebody waits for the answer
+		case command := <-s.commands:
+			command(t)
+			continue
+		default:
+		}
+		ready := s.frames.Ready()
+		frame, ok, ended := s.frames.TryTake()
+		switch {
+		case ended:
+			return nil
+		case ok:
+			if err := t.frame(ctx, frame); err != nil {
+				return fmt.Errorf("stream %s: %w", s.config.Name, err)
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case command := <-s.commands:
+			command(t)
+		case <-ready:
+		}
+	}
+}
+
+// encode gives every result its number and hands it to the sinks.
+func (s *Stream) encode(ctx context.Context) error {
+	e := encoding{stream: s, Encoder: Encoder{Stream: s.config.Name, Run: s.config.Run, NonOverlap: s.config.NonOverlap, LostAfter: s.config.LostAfter}, states: map[int]rle.State{}}
+	for {
+		w, err := s.results.Take(ctx)
+		if errors.Is(err, queue.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := e.publish(ctx, w); err != nil {
+			return fmt.Errorf("stream %s: %w", s.config.Name, err)
+		}
+	}
+}
+
+func reasonOf(err error) string {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,306 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"maskstream/control"
+	"maskstream/frames"
+	"maskstream/model/modeltest"
+	"maskstream/propagate"
+	"maskstream/rle"
+	"maskstream/sink"
+	"maskstream/tensor"
+)
+
+const (
+	side          = 128 // of the fake model's square
+	width, height = 320, 180
+)
+
+// dots is a source of pictures with one bright dot that moves to the right; gone says on which frames it is away.
+type dots struct {
+	count int
+	gone  func(int) bool
+	hold  chan struct{} // where set, one receive is needed before every frame
+}
+
+func (d dots) Run(ctx context.Context, emit func(*frames.Picture) error) error {
+	for i := range d.count {
+		if d.hold != nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-d.hold:
+			}
+		}
+		dot := []modeltest.Dot{{X: 60 + 2*float64(i%100), Y: 80, R: 14}}
+		if d.gone != nil && d.gone(i) {
+			dot = nil
+		}
+		picture := modeltest.Scene{Size: side, Width: width, Height: height}.Picture(i, dot...)
+		picture.Meta.PTS = time.Duration(i) * 40 * time.Millisecond
+		picture.Meta.Received = time.Now()
+		err := emit(picture)
+		picture.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather is an Out that keeps everything.
+type gather struct {
+	mu      sync.Mutex
+	results []*rle.Frame
+	events  []*rle.Event
+	slow    time.Duration
+}
+
+func (g *gather) Publish(_ context.Context, item sink.Item) error {
+	defer item.Release()
+	time.Sleep(g.slow)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if item.Result != nil {
+		g.results = append(g.results, item.Result)
+	}
+	if item.Event != nil {
+		g.events = append(g.events, item.Event)
+	}
+	return nil
+}
+
+func (g *gather) kinds() (kinds []rle.EventType) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range g.events {
+		kinds = append(kinds, e.Type)
+	}
+	return kinds
+}
+
+func (g *gather) frames() []*rle.Frame {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.results)
+}
+
+// start runs a stream; the test fails if it ends with an error or leaks a tensor.
+func start(t *testing.T, source Source, out *gather, change func(*Config)) *Stream {
+	t.Helper()
+	pool := tensor.NewPool("test", tensor.Host(), 0)
+	network := modeltest.New(pool, side)
+	config := Config{
+		Name: "gate", Run: "0123abcd", Source: source, Out: out, Network: network, Converter: frames.NewConverter(side, pool),
+		Tracking: propagate.Options{CorrectAsConditioning: true}, History: 10, LostAfter: 200 * time.Millisecond,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	if change != nil {
+		change(&config)
+	}
+	s := New(config)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("the stream ended with %v", err)
+			}
+			cancel()
+		case <-time.After(100 * time.Millisecond): // it waits for more
+			cancel()
+			if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("the stream ended with %v", err)
+			}
+		}
+		if err := network.Close(); err != nil {
+			t.Error(err)
+		}
+		tensor.NoLeaks(t, pool)
+	})
+	return s
+}
+
+func firstBox(id int) []Prompt {
+	return []Prompt{{Object: &id, Prompt: propagate.Prompt{Box: &[4]float32{46, 66, 74, 94}}}}
+}
+
+func wait(t *testing.T, what string, reached func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !reached(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s within 20 s", what)
+		}
+	}
+}
+
+func TestRecordingLosesNoFrameAndNumbersEveryMessage(t *testing.T) {
+	out := &gather{}
+	s := start(t, dots{count: 60}, out, func(c *Config) { c.Prompts = firstBox(7) })
+	wait(t, "60 frames", func() bool { return len(out.frames()) == 60 })
+	for i, f := range out.frames() {
+		if f.Seq != int64(i) || f.Frame != i || f.Direction != rle.Forward || f.Size != [2]int{height, width} {
+			t.Fatalf("message %d: seq %d, frame %d, %s, size %v", i, f.Seq, f.Frame, f.Direction, f.Size)
+		}
+		if len(f.Objects) != 1 || f.Objects[0].ID != 7 || f.Objects[0].State != rle.Tracked || f.Objects[0].ObjectScore == nil {
+			t.Fatalf("frame %d: %+v", i, f.Objects)
+		}
+		if box, x := f.Objects[0].BBox, 60+2*i; box[0] > x || box[0]+box[2] < x {
+			t.Fatalf("frame %d: the dot is at x=%d, its box %v", i, x, box)
+		}
+	}
+	if status := s.Status(); status.Dropped != 0 || status.Counters.Decoded != 60 || len(status.Objects) != 1 {
+		t.Errorf("status %+v", status)
+	}
+}
+
+func TestFramesWithoutObjectsAreStillMessages(t *testing.T) {
+	out := &gather{}
+	start(t, dots{count: 5}, out, nil)
+	wait(t, "5 frames", func() bool { return len(out.frames()) == 5 })
+	for _, f := range out.frames() {
+		if f.Objects == nil || len(f.Objects) != 0 {
+			t.Errorf("objects %v", f.Objects)
+		}
+	}
+}
+
+func TestLiveStreamDropsItsOldestFramesAndCountsThem(t *testing.T) {
+	out := &gather{slow: 5 * time.Millisecond}
+	s := start(t, dots{count: 300}, out, func(c *Config) { c.Live, c.Prompts = true, firstBox(1) })
+	wait(t, "end", func() bool { return s.Status().State == control.Ended })
+	status := s.Status()
+	if status.Dropped == 0 || int(status.Dropped)+len(out.frames()) != 300 {
+		t.Errorf("%d dropped and %d published of 300", status.Dropped, len(out.frames()))
+	}
+	if last := out.frames()[len(out.frames())-1]; last.Frame != 299 {
+		t.Errorf("the newest frame shown is %d", last.Frame)
+	}
+}
+
+func TestOccludedObjectKeepsItsPlaceAndIsLostThenFound(t *testing.T) {
+	out := &gather{}
+	// The dot is away for 0.4 s, twice as long as an object may be occluded.
+	start(t, dots{count: 40, gone: func(i int) bool { return i >= 10 && i < 20 }}, out, func(c *Config) { c.Prompts = firstBox(3) })
+	wait(t, "40 frames", func() bool { return len(out.frames()) == 40 })
+	all := out.frames()
+	for i, want := range map[int]rle.State{9: rle.Tracked, 10: rle.Occluded, 13: rle.Occluded, 19: rle.Lost, 30: rle.Tracked} {
+		o := all[i].Objects[0]
+		if o.ID != 3 || o.State != want || (want != rle.Tracked) != (o.Area == 0) {
+			t.Errorf("frame %d: object %d is %s with area %d, want %s", i, o.ID, o.State, o.Area, want)
+		}
+		if mask, err := rle.ParseCOCO(o.Segmentation); err != nil || mask.Area() != o.Area {
+			t.Errorf("frame %d: mask %v, %v", i, mask.Runs, err)
+		}
+	}
+	if got, want := out.kinds(), []rle.EventType{rle.ObjectAdded, rle.ObjectLost, rle.ObjectFound}; !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
+func TestPromptIsAnsweredWithItsMaskBetweenFrames(t *testing.T) {
+	out := &gather{}
+	hold := make(chan struct{})
+	s := start(t, dots{count: 10, hold: hold}, out, nil)
+	if _, err := s.Prompt(t.Context(), control.PromptRequest{Frame: control.Latest, Points: [][2]float64{{60, 80}}, Labels: []int{1}, ClearOldPoints: true}); !errors.Is(err, control.ErrUnavailable) {
+		t.Errorf("before the first picture: %v", err)
+	}
+	hold <- struct{}{}
+	wait(t, "frame", func() bool { return len(out.frames()) == 1 })
+	answer, err := s.Prompt(t.Context(), control.PromptRequest{Frame: control.Latest, Points: [][2]float64{{60, 80}}, Labels: []int{1}, ClearOldPoints: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Direction != rle.Prompted || answer.Seq != 1 || len(answer.Objects) != 1 || answer.Objects[0].ID != 1 || answer.Objects[0].Area == 0 {
+		t.Fatalf("answer %+v", answer)
+	}
+	hold <- struct{}{}
+	wait(t, "next frame", func() bool { return len(out.frames()) == 3 })
+	if f := out.frames()[2]; f.Seq != 2 || f.Direction != rle.Forward || f.Objects[0].Area == 0 {
+		t.Errorf("frame after the prompt %+v", f)
+	}
+	if _, err := s.Prompt(t.Context(), control.PromptRequest{Frame: 0, Points: [][2]float64{{60, 80}}, Labels: []int{1}}); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("a frame that has gone by: %v", err)
+	}
+}
+
+func TestRemovedIDsAreNeverUsedAgain(t *testing.T) {
+	out := &gather{}
+	hold := make(chan struct{})
+	s := start(t, dots{count: 4, hold: hold}, out, func(c *Config) { c.Prompts = firstBox(5) })
+	hold <- struct{}{}
+	wait(t, "frame", func() bool { return len(out.frames()) == 1 })
+	if err := s.Remove(t.Context(), 5); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(t.Context(), 5); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("removing twice: %v", err)
+	}
+	click := control.PromptRequest{Frame: control.Latest, Points: [][2]float64{{60, 80}}, Labels: []int{1}, ClearOldPoints: true}
+	answer, err := s.Prompt(t.Context(), click)
+	if err != nil || answer.Objects[0].ID != 6 {
+		t.Fatalf("the next free id: %+v, %v", answer, err)
+	}
+	id := 5
+	click.Object = &id
+	var conflict *control.Error
+	if _, err := s.Prompt(t.Context(), click); !errors.As(err, &conflict) || conflict.Code != control.Conflict {
+		t.Errorf("a removed id: %v", err)
+	}
+	if err := s.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	hold <- struct{}{}
+	wait(t, "frame without objects", func() bool { all := out.frames(); return len(all[len(all)-1].Objects) == 0 })
+	wait(t, "events", func() bool { return len(out.kinds()) == 4 })
+	if got, want := out.kinds(), []rle.EventType{rle.ObjectAdded, rle.ObjectRemoved, rle.ObjectAdded, rle.ObjectRemoved}; !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
+func TestBadPromptHarmsNothing(t *testing.T) {
+	out := &gather{}
+	hold := make(chan struct{})
+	s := start(t, dots{count: 4, hold: hold}, out, func(c *Config) {
+		c.Prompts = append([]Prompt{{Prompt: propagate.Prompt{Labels: []int{1}}}}, firstBox(1)...) // the first makes no sense
+	})
+	hold <- struct{}{}
+	wait(t, "frame", func() bool { return len(out.frames()) == 1 })
+	for name, request := range map[string]control.PromptRequest{
+		"no points":        {Frame: control.Latest},
+		"label without":    {Frame: control.Latest, Labels: []int{1}},
+		"box added to old": {Frame: control.Latest, Box: &[4]float64{1, 1, 9, 9}},
+	} {
+		var bad *control.Error
+		if _, err := s.Prompt(t.Context(), request); !errors.As(err, &bad) || bad.Code != control.BadRequest {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	hold <- struct{}{}
+	wait(t, "next frame", func() bool { return len(out.frames()) == 2 })
+	if o := out.frames()[1].Objects; len(o) != 1 || o[0].ID != 1 || o[0].Area == 0 {
+		t.Errorf("objects %+v", o)
+	}
+}
+
+func TestEndedStreamAnswersAtOnce(t *testing.T) {
+	out := &gather{}
+	before := runtime.NumGoroutine()
+	s := start(t, dots{count: 1}, out, nil)
+	wait(t, "end", func() bool { return s.Status().State == control.Ended })
+	if err := s.Remove(t.Context(), 1); !errors.Is(err, control.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+	wait(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= before+1 })
+}
