@@ -158,7 +158,7 @@ func (t *track) prompt(frame *frames.Frame, p Prompt) (*propagate.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	// That another object has no prompt left does not concern this one.
+	// Another object whose prompts were all cleared does not concern this one.
 	if err := t.tracker.Commit(); err != nil && !errors.Is(err, propagate.ErrUnprompted) {
 		result.Release()
 		if !known {
