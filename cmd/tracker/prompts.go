@@ -83,12 +83,21 @@ func (f promptFlags) script() (*propagate.Script, error) {
 		return nil, usagef("nothing to track: point at an object with --point X,Y, --box X0,Y0,X1,Y1 or --mask FILE.png, or give --script FILE.json")
 	}
 	slices.SortStableFunc(steps, func(a, b propagate.Op) int { return *a.Frame - *b.Frame })
-	first := *steps[0].Frame
-	steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first})
+	return f.passes(steps), nil
+}
+
+// passes are the prompts and what follows them: one forward pass from the first prompted frame, and with reverse a reverse pass
+// from it. Without prompts, which then are still to come, it is the first frame.
+func (f promptFlags) passes(prompts []propagate.Op) *propagate.Script {
+	first := 0
+	if len(prompts) > 0 {
+		first = *prompts[0].Frame
+	}
+	steps := append(prompts, propagate.Op{Verb: propagate.Propagate, StartFrame: &first})
 	if f.reverse {
 		steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first, Reverse: true})
 	}
-	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}, nil
+	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}
 }
 
 func splitPlace(flag, arg string) (place, string, error) {
