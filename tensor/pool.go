@@ -28,6 +28,7 @@ type Stats struct {
 	PeakBytes   int64 // most LiveBytes ever
 	Allocations int64 // blocks asked of the device since the start
 	MovedIn     int64 // bytes that To copied into this pool from another
+	Moves       int64 // tensors that it copied
 }
 
 // NewPool returns an empty pool. The name stands in errors; a budget of 0 is unlimited.
