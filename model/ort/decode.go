@@ -166,7 +166,7 @@ type decoding struct {
 	labels      array
 	dense       array
 	denseRow    []int64
-	noMemory    []float32
+	noMemory    float32 // 1: no memory took part
 	multimask   []float32
 	visible     []float32
 }
@@ -178,7 +178,7 @@ func (n *Network) newDecoding(count int, noMemory float32) decoding {
 		labels:      integers(slices.Repeat([]int64{int64(model.Padding)}, count), count, 1),
 		dense:       floats(nil, 0, n.config.LowRes(), n.config.LowRes()),
 		denseRow:    make([]int64, count),
-		noMemory:    slices.Repeat([]float32{noMemory}, count),
+		noMemory:    noMemory,
 		multimask:   make([]float32, count),
 		visible:     slices.Repeat([]float32{1}, count),
 	}
@@ -192,9 +192,9 @@ func (n *Network) decode(features *model.Features, image array, d decoding, ious
 
 // inputs are the mask decoder's, in the order in which its session names them.
 func (n *Network) inputs(features *model.Features, image array, d decoding) []array {
-	count := len(d.noMemory)
+	count := len(d.visible)
 	return []array{
-		image, floats(d.noMemory, count), whole(features.HighRes0), whole(features.HighRes1),
+		image, floats([]float32{d.noMemory}, 1), whole(features.HighRes0), whole(features.HighRes1),
 		d.coordinates, d.labels,
 		d.dense, integers(d.denseRow, count), floats(d.multimask, count), floats(d.visible, count),
 	}
