@@ -35,7 +35,8 @@ type Stats struct {
 	IdleBytes   int64 // bytes kept for reuse
 	PeakBytes   int64 // most LiveBytes ever
 	Allocations int64 // blocks asked of the device since the start
-	MovedIn     int64 // bytes that To copied into this pool from another
+	MovedIn     int64 // bytes that To and Put copied into this pool from another
+	Moves       int64 // tensors that they copied
 }
 
 // NewPool returns an empty pool. The name stands in errors; a budget of 0 is unlimited.

@@ -13,6 +13,7 @@ const (
 	Float32  DType = iota
 	BFloat16       // the upper half of a float32, rounded to nearest even
 	Uint8
+	Int64
 )
 
 // Size is the number of bytes of one element.
@@ -24,6 +25,8 @@ func (d DType) Size() int {
 		return 2
 	case Uint8:
 		return 1
+	case Int64:
+		return 8
 	}
 	panic(fmt.Sprintf("tensor: unknown type %d", d))
 }
@@ -36,6 +39,8 @@ func (d DType) String() string {
 		return "bfloat16"
 	case Uint8:
 		return "uint8"
+	case Int64:
+		return "int64"
 	}
 	return fmt.Sprintf("DType(%d)", uint8(d))
 }
@@ -106,6 +111,12 @@ func (t *Tensor) BFloat16s() []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(t.memory.Host))), t.Len())
 }
 
+// Int64s is the contents of an int64 tensor on the host; anything else panics.
+func (t *Tensor) Int64s() []int64 {
+	t.mustBe(Int64)
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(t.memory.Host))), t.Len())
+}
+
 // Bytes is the contents on the host, whatever the type; a device tensor panics.
 func (t *Tensor) Bytes() []byte {
 	t.mustBe(t.dtype)
@@ -132,6 +143,18 @@ func (t *Tensor) Index(i int) *Tensor {
 	}
 	size := Elements(t.shape[1:]) * t.dtype.Size()
 	v := &Tensor{pool: t.pool, memory: t.memory.from(i * size), dtype: t.dtype, shape: t.shape[1:], parent: t.Retain()}
+	v.references.Store(1)
+	return v
+}
+
+// Rows is a view of elements from first to before end of the first dimension, as Index is of one.
+func (t *Tensor) Rows(first, end int) *Tensor {
+	if len(t.shape) == 0 || first < 0 || end < first || end > t.shape[0] {
+		panic(fmt.Sprintf("tensor: rows %d to %d of shape %v", first, end, t.shape))
+	}
+	size := Elements(t.shape[1:]) * t.dtype.Size()
+	shape := append([]int{end - first}, t.shape[1:]...)
+	v := &Tensor{pool: t.pool, memory: t.memory.from(first * size), dtype: t.dtype, shape: shape, parent: t.Retain()}
 	v.references.Store(1)
 	return v
 }
@@ -170,6 +193,7 @@ func (t *Tensor) Put(at int, part *Tensor) error {
 	if part.pool != t.pool {
 		t.pool.mu.Lock()
 		t.pool.stats.MovedIn += int64(size)
+		t.pool.stats.Moves++
 		t.pool.mu.Unlock()
 	}
 	return nil

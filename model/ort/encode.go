@@ -96,6 +96,18 @@ func (r *results) new(pool *tensor.Pool, dtype tensor.DType, shape ...int) *tens
 	return t
 }
 
+// take owns a tensor that was made elsewhere, or has the error in making it.
+func (r *results) take(t *tensor.Tensor, err error) *tensor.Tensor {
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
+		return nil
+	}
+	r.tensors = append(r.tensors, t)
+	return t
+}
+
 func (r *results) keep() { r.tensors = nil }
 
 func (r *results) release() {
