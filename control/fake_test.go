@@ -47,6 +47,7 @@ type fakeStream struct {
 	next     int
 	requests []PromptRequest
 	reverses []ReverseRequest
+	options  []string
 	err      error // what the next verb answers
 	stall    bool  // verbs wait for their context
 }
@@ -127,6 +128,16 @@ func (f *fakeStream) Reverse(ctx context.Context, request ReverseRequest) error 
 	defer f.mu.Unlock()
 	f.reverses = append(f.reverses, request)
 	return nil
+}
+
+func (f *fakeStream) Discover(ctx context.Context, options []byte) (*rle.Frame, error) {
+	if err := f.begin(ctx); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.options = append(f.options, string(options))
+	return f.result(rle.Prompted), nil
 }
 
 func (f *fakeStream) Status() StreamStatus {

@@ -95,7 +95,7 @@ func TestEveryVerbAnswersAsTheTableSays(t *testing.T) {
 		{"POST", "/demo/reset", "", 200, `^{}\n$`},
 		{"POST", "/demo/reset", "{}", 200, `^{}\n$`},
 		{"POST", "/demo/reverse", `{"frames":300}`, 200, `^{"accepted":true}\n$`},
-		{"POST", "/demo/discover", `{"options":{}}`, 501, `"code":"not_supported"`},
+		{"POST", "/demo/discover", `{"options":{}}`, 200, `"direction":"prompt"`},
 		{"PUT", "/demo", `{"url":"concat:/etc/passwd"}`, 501, `"code":"not_supported"`},
 		{"DELETE", "/demo", "", 501, `"code":"not_supported"`},
 		{"GET", "/other", "", 404, `"code":"not_found"`},

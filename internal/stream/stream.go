@@ -57,6 +57,7 @@ type Config struct {
 	HistoryPool  *tensor.Pool // where they live (offload_video_to_cpu); nil: a pool of their own
 
 	Prompts    []Prompt // on the first frame
+	Auto       bool     // find the objects on the first frame
 	LostAfter  time.Duration
 	NonOverlap bool
 	Preview    http.Handler        // nil where there is none
