@@ -6,6 +6,7 @@ import (
 
 	"maskstream/control"
 	"maskstream/model"
+	"maskstream/model/amg"
 )
 
 // few are options for a picture with large dots.
@@ -42,16 +43,20 @@ func TestDiscoverStartsTracksForNewObjectsOnly(t *testing.T) {
 }
 
 func TestObjectsOnTheFirstFrameAreFoundByThemselves(t *testing.T) {
+	options, err := amg.ParseOptions([]byte(few))
+	if err != nil {
+		t.Fatal(err)
+	}
 	out := &gather{}
-	start(t, dots{count: 5, large: true}, out, func(c *Config) { c.Auto = true })
+	start(t, dots{count: 5, below: true}, out, func(c *Config) { c.Auto = &options })
 	wait(t, "5 frames", func() bool { return len(out.frames()) == 5 })
 	for _, f := range out.frames() {
-		if len(f.Objects) != 1 || !follows(f, 1, false) {
+		if len(f.Objects) != 2 {
 			t.Errorf("frame %d: %+v", f.Frame, f.Objects)
 		}
 	}
 	empty := &gather{}
-	start(t, dots{count: 3, gone: func(int) bool { return true }}, empty, func(c *Config) { c.Auto = true })
+	start(t, dots{count: 3, gone: func(int) bool { return true }}, empty, func(c *Config) { c.Auto = &options })
 	wait(t, "3 frames", func() bool { return len(empty.frames()) == 3 })
 }
 

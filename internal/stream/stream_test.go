@@ -29,7 +29,6 @@ const (
 type dots struct {
 	count int
 	gone  func(int) bool
-	large bool          // dots have a radius of 30 pixels, not 14
 	below bool          // a second dot moves along below the first
 	epoch int           // where set, so many frames make an epoch
 	hold  chan struct{} // where set, one receive is needed before every frame
@@ -44,16 +43,12 @@ func (d dots) Run(ctx context.Context, emit func(*frames.Picture) error) error {
 			case <-d.hold:
 			}
 		}
-		r := 14.
-		if d.large {
-			r = 30
-		}
-		dot := []modeltest.Dot{{X: 60 + 2*float64(i%100), Y: 80, R: r}}
+		dot := []modeltest.Dot{{X: 60 + 2*float64(i%100), Y: 80, R: 14}}
 		if d.gone != nil && d.gone(i) {
 			dot = nil
 		}
 		if d.below {
-			dot = append(dot, modeltest.Dot{X: 60 + 2*float64(i%100), Y: 140, R: r})
+			dot = append(dot, modeltest.Dot{X: 60 + 2*float64(i%100), Y: 140, R: 14})
 		}
 		picture := modeltest.Scene{Size: side, Width: width, Height: height}.Picture(i, dot...)
 		picture.Meta.PTS = time.Duration(i) * 40 * time.Millisecond

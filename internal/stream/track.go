@@ -9,7 +9,6 @@ import (
 
 	"maskstream/frames"
 	"maskstream/memory"
-	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/tensor"
@@ -132,8 +131,8 @@ func (t *track) keep(frame *frames.Frame) {
 
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
 func (t *track) start(ctx context.Context) {
-	if t.stream.config.Auto {
-		if result, err := t.discover(ctx, amg.Default()); err != nil {
+	if auto := t.stream.config.Auto; auto != nil {
+		if result, err := t.discover(ctx, *auto); err != nil {
 			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
 		} else {
 			result.Release()
