@@ -15,6 +15,7 @@ import (
 	"maskstream/frames"
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/tensor"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
@@ -148,7 +149,8 @@ func (f *fakeStream) Status() StreamStatus {
 	latency.Observe(3)
 	s := StreamStatus{State: f.state, Run: "0badcafe", Frame: f.frame, Size: f.size, FPS: 24.96, LatencyMS: 41.7, Viewers: f.preview.Viewers(),
 		Counters: Counters{Decoded: 7, Dropped: []DropCount{{"queue", "busy", 3}}, LastFrame: time.Unix(1700000000, 0), Latency: []StageLatency{{"infer", latency}},
-			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}}}
+			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}, Past: PastCounters{Frames: 30, Bytes: 5000, NotKept: 1, CaughtUp: 8, Reversed: 9},
+			Pools: []PoolStats{{"network", tensor.Stats{LiveBytes: 70, IdleBytes: 60, MovedIn: 50}}}}}
 	if f.state == Down {
 		s.Error = "rtsp://camera.example/main: connection refused"
 	}
