@@ -69,6 +69,11 @@ func (o *outputs) result(outcome propagate.Outcome, f *rle.Frame) error {
 			return err
 		}
 	}
+	if o.traced != nil {
+		if err := o.traced.write(outcome.Step); err != nil {
+			return err
+		}
+	}
 	if o.overlay != nil && f.Direction != rle.Prompted {
 		return o.overlay.add(outcome.Frame.Picture, f)
 	}
