@@ -60,3 +60,41 @@ func TestTraceNamesStepAndSourceFrames(t *testing.T) {
 		t.Errorf("trace %v, want %v", got, want)
 	}
 }
+
+func TestNothingThatIsReadIsWrittenOver(t *testing.T) {
+	folder := t.TempDir()
+	picture, script, fresh := filepath.Join(folder, "0.png"), filepath.Join(folder, "script.json"), filepath.Join(folder, "fresh")
+	for copied, from := range map[string]string{picture: "frames/00000.png", script: "sessions/forward_ball_and_man.json"} {
+		text, err := os.ReadFile("../../integration/testdata/nano/" + from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		arguments []string
+		says      string
+	}{
+		"the input":          {[]string{picture, "--box", "1,2,30,40", "--overlay", picture}, "--overlay " + picture + " would write over the input"},
+		"the script":         {[]string{film, "--script", script, "--out", folder + "/../" + filepath.Base(folder) + "/script.json"}, "would write over --script"},
+		"two results in one": {[]string{film, "--box", filmBox, "--out", fresh, "--trace", folder + "/./fresh"}, "would write over --out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, stderr, status := call(t, "", append([]string{"track"}, c.arguments...)...)
+			if status != exitUsage || !strings.Contains(stderr, c.says) {
+				t.Errorf("exit status %d, stderr %q", status, stderr)
+			}
+		})
+	}
+	for _, path := range []string{picture, script} {
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	if _, err := os.Stat(fresh); err == nil {
+		t.Error("a result was begun")
+	}
+	trackLines[any](t, film, "--box", filmBox, "--max-frames", "1", "--trace", os.DevNull, "--overlay", "", "--out", "-")
+}
