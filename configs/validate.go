@@ -21,7 +21,7 @@ var (
 )
 
 // schemes are the protocols a source may use. Others of FFmpeg's (concat, subfile, crypto, …) can be made to read any file.
-var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "http", "https", "file", "pipe", "testscene"}
+var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp", "tcp", "http", "https", "file", "testscene"}
 
 // reserved names stand at the stream's place, or behind it, in subjects.
 var reserved = []string{"ctl", "object", "frame", "event", "status"}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"testing"
 
 	"maskstream/configs"
+	"maskstream/ingest"
 )
 
 func TestTheEmbeddedServerListensWhereTheConfigurationSays(t *testing.T) {
@@ -25,5 +28,18 @@ func TestTheEmbeddedServerListensWhereTheConfigurationSays(t *testing.T) {
 	}
 	if err := b.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEverySchemeOfAConfigurationCanBeRead holds the two lists of protocols, of what is valid and of what is read, to each other.
+func TestEverySchemeOfAConfigurationCanBeRead(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, scheme := range []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp", "tcp", "http", "https", "pipe", "concat"} {
+		address := scheme + "://camera.example/main"
+		_, err := ingest.Open(ended, ingest.Options{URL: address})
+		if valid, read := configs.CheckURL(configs.URL(address)) == nil, errors.Is(err, context.Canceled); valid != read {
+			t.Errorf("%s: valid %t, but reading it ends with %v", scheme, valid, err)
+		}
 	}
 }
