@@ -46,6 +46,7 @@ type fakeStream struct {
 	discs    map[int][3]float64 // object → x, y, radius
 	next     int
 	requests []PromptRequest
+	reverses []ReverseRequest
 	err      error // what the next verb answers
 	stall    bool  // verbs wait for their context
 }
@@ -115,6 +116,16 @@ func (f *fakeStream) Reset(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	clear(f.discs)
+	return nil
+}
+
+func (f *fakeStream) Reverse(ctx context.Context, request ReverseRequest) error {
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reverses = append(f.reverses, request)
 	return nil
 }
 

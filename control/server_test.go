@@ -94,7 +94,7 @@ func TestEveryVerbAnswersAsTheTableSays(t *testing.T) {
 		{"DELETE", "/demo/objects/7", "", 404, `^{"error":{"code":"not_found","message":"there is no object 7"}}\n$`},
 		{"POST", "/demo/reset", "", 200, `^{}\n$`},
 		{"POST", "/demo/reset", "{}", 200, `^{}\n$`},
-		{"POST", "/demo/reverse", `{"frames":300}`, 501, `"code":"not_supported"`},
+		{"POST", "/demo/reverse", `{"frames":300}`, 200, `^{"accepted":true}\n$`},
 		{"POST", "/demo/discover", `{"options":{}}`, 501, `"code":"not_supported"`},
 		{"PUT", "/demo", `{"url":"concat:/etc/passwd"}`, 501, `"code":"not_supported"`},
 		{"DELETE", "/demo", "", 501, `"code":"not_supported"`},

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,10 +36,13 @@ const callTimeout = 10 * time.Second
 type Service struct {
 	mu      sync.RWMutex
 	streams map[string]Stream
+	changed chan struct{} // closed and replaced where streams are added and dropped
 }
 
 // NewService has no streams.
-func NewService() *Service { return &Service{streams: map[string]Stream{}} }
+func NewService() *Service {
+	return &Service{streams: map[string]Stream{}, changed: make(chan struct{})}
+}
 
 // Add makes a stream known; a name is used once.
 func (s *Service) Add(name string, stream Stream) error {
@@ -48,6 +52,7 @@ func (s *Service) Add(name string, stream Stream) error {
 		return Errorf(Conflict, "stream %q exists already", name)
 	}
 	s.streams[name] = stream
+	s.tell()
 	return nil
 }
 
@@ -59,7 +64,21 @@ func (s *Service) Drop(name string) error {
 		return Errorf(NotFound, "there is no stream %q", name)
 	}
 	delete(s.streams, name)
+	s.tell()
 	return nil
+}
+
+// tell wakes who waits for a change. The service is locked.
+func (s *Service) tell() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// names are the streams' in order, and changed is closed when they change.
+func (s *Service) names() (names []string, changed <-chan struct{}) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.streams)), s.changed
 }
 
 func (s *Service) stream(name string) (Stream, error) {
@@ -163,7 +182,15 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 			return nil, err
 		}
 		return struct{}{}, stream.Reset(ctx)
-	case Reverse, Discover:
+	case Reverse:
+		request, err := decodeReverse(body)
+		if err != nil {
+			return nil, err
+		}
+		return struct {
+			Accepted bool `json:"accepted"`
+		}{true}, stream.Reverse(ctx, request)
+	case Discover:
 		return nil, Errorf(NotSupported, "%s is not supported by this version", verb)
 	case List, Add, Drop: // above
 	}

@@ -48,6 +48,17 @@ func (e *Entry) Release() {
 	e.Pointer.Release()
 }
 
+// share is another entry with the same tensors.
+func (e *Entry) share() *Entry {
+	shared := *e
+	for _, t := range []*tensor.Tensor{e.Features, e.Logits, e.Pointer} {
+		if t != nil {
+			t.Retain()
+		}
+	}
+	return &shared
+}
+
 // moveTo brings the large tensors home to pool; the pointer is small and stays where the network made it.
 func (e *Entry) moveTo(pool *tensor.Pool) error {
 	for _, t := range []**tensor.Tensor{&e.Features, &e.Logits} {

@@ -155,6 +155,14 @@ func (s Selection) Attention() model.Attention {
 	return a
 }
 
+// From is how many frames a pass in this direction goes from one frame to another; negative where it would have to turn.
+func (d Direction) From(frame, to int) int {
+	if d == Reverse {
+		return frame - to
+	}
+	return to - frame
+}
+
 func floorDiv(a, b int) int {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {

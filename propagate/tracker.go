@@ -48,6 +48,7 @@ type Tracker struct {
 	policy  memory.Policy
 
 	objects []*object // in the order of their first prompt
+	start   *int      // of a snapshot: the frame it starts from
 	scratch *tensor.Pool
 
 	cached   *model.Features // of the last frame that was encoded

@@ -14,6 +14,14 @@ const covered = 0.05
 // blob is a bright spot of the low-resolution map: its centre and half its extent.
 type blob struct{ x, y, rx, ry float64 }
 
+// draw makes logits of a blob: height in the middle, 0 on its outline, −height far away.
+func (b blob) draw(logits []float32, side int, height float64) {
+	for at := range logits {
+		dx, dy := (float64(at%side)+0.5-b.x)/b.rx, (float64(at/side)+0.5-b.y)/b.ry
+		logits[at] = float32(max(height*(1-math.Hypot(dx, dy)), -height))
+	}
+}
+
 // DecodeMasks answers each prompt with the bright blob nearest to the positive points, to the middle of the box, to where the
 // memory saw the object, or to the previous logits, whichever comes first. Blobs outside the box or under a negative point do not
 // count. A drawn mask is its own answer.
@@ -58,10 +66,7 @@ func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor
 		if memory != nil {
 			height += 0.01 * float64(memory[fingerprint*n.config.Cells()*n.config.Cells()])
 		}
-		for at := range logits {
-			dx, dy := (float64(at%side)+0.5-b.x)/b.rx, (float64(at/side)+0.5-b.y)/b.ry
-			logits[at] = float32(max(height*(1-math.Hypot(dx, dy)), -height))
-		}
+		b.draw(logits, side, height)
 		pointer[0], pointer[1], pointer[2] = float32(b.x/float64(side)), float32(b.y/float64(side)), 1
 		p.PredictedIoU[i], p.ObjectScores[i] = 0.95, 5
 		if prompt.Multimask {

@@ -55,20 +55,24 @@ func (n *Network) attend(frame []array, attentions []model.Attention, conditione
 	count, k, p := len(attentions), len(attentions[0].Memories), len(attentions[0].Pointers)
 	var scratch results // what comes from many frames, side by side
 	defer scratch.release()
-	memory := scratch.new(n.pool, tensor.BFloat16, count, k, n.config.Cells()*n.config.Cells(), n.config.MemoryDim)
-	pointers := scratch.new(n.pool, tensor.Float32, count, p, n.config.EmbedDim)
+	hw, width, c := n.config.Cells()*n.config.Cells(), n.config.MemoryDim, n.config.EmbedDim
+	memory := scratch.new(n.pool, tensor.BFloat16, count, k, hw, width)
+	pointers := scratch.new(n.pool, tensor.Float32, count, p, c)
 	if scratch.err != nil {
 		return scratch.err
 	}
 	temporal, distances := make([]int64, 0, count*k), make([]float32, 0, count*p)
-	memoryLeft, pointersLeft := memory.BFloat16s(), pointers.Float32s()
 	for _, a := range attentions {
 		for _, m := range a.Memories {
-			memoryLeft = memoryLeft[copy(memoryLeft, m.Features.BFloat16s()):]
+			if err := memory.Put(len(temporal)*hw*width, m.Features); err != nil {
+				return err
+			}
 			temporal = append(temporal, int64(m.Temporal))
 		}
 		for _, m := range a.Pointers {
-			pointersLeft = pointersLeft[copy(pointersLeft, m.Vector.Float32s()):]
+			if err := pointers.Put(len(distances)*c, m.Vector); err != nil {
+				return err
+			}
 			distances = append(distances, m.Distance)
 		}
 	}

@@ -13,6 +13,11 @@ func (n *Network) EncodeImage(pixels *tensor.Tensor) (*model.Features, error) {
 	if err := want("pixels", pixels, tensor.Float32, 1, 3, size, size); err != nil {
 		return nil, err
 	}
+	home, err := pixels.To(n.pool)
+	if err != nil {
+		return nil, err
+	}
+	defer home.Release()
 	var made results
 	defer made.release()
 	f := &model.Features{
@@ -23,7 +28,7 @@ func (n *Network) EncodeImage(pixels *tensor.Tensor) (*model.Features, error) {
 	if made.err != nil {
 		return nil, made.err
 	}
-	err := n.imageEncoder.call([]array{whole(pixels)}, []array{whole(f.Embedding), whole(f.HighRes0), whole(f.HighRes1)})
+	err = n.imageEncoder.call([]array{whole(home)}, []array{whole(f.Embedding), whole(f.HighRes0), whole(f.HighRes1)})
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +90,18 @@ func (r *results) new(pool *tensor.Pool, dtype tensor.DType, shape ...int) *tens
 	t, err := pool.New(dtype, shape...)
 	if err != nil {
 		r.err = err
+		return nil
+	}
+	r.tensors = append(r.tensors, t)
+	return t
+}
+
+// take owns a tensor that was made elsewhere, or has the error in making it.
+func (r *results) take(t *tensor.Tensor, err error) *tensor.Tensor {
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
 		return nil
 	}
 	r.tensors = append(r.tensors, t)
