@@ -66,9 +66,11 @@ func (m module) predictMasks(c model.Config, image, places, prompts, highRes0, h
 func (m module) upscale(c model.Config, image, kernels, highRes0, highRes1 onnx.Value) onnx.Value {
 	n, side, dim := image.Dim(0), c.Cells(), c.EmbedDim
 	hw, mid, fine := side*side, dim/4, dim/8
-	level1 := m.Reshape(m.Transpose(m.Reshape(highRes1, mid, side, 2, side, 2), 1, 3, 2, 4, 0), hw*4, mid)
-	level0 := m.Reshape(highRes0, fine, side, 2, 2, side, 2, 2)
-	level0 = m.Reshape(m.Transpose(level0, 1, 4, 2, 5, 3, 6, 0), hw*16, fine)
+	// Channels go last first, so that the pixels are then moved whole.
+	level1 := m.Reshape(m.Transpose(m.Reshape(highRes1, mid, hw*4), 1, 0), side, 2, side, 2, mid)
+	level1 = m.Reshape(m.Transpose(level1, 0, 2, 1, 3, 4), hw*4, mid)
+	level0 := m.Reshape(m.Transpose(m.Reshape(highRes0, fine, hw*16), 1, 0), side, 2, 2, side, 2, 2, fine)
+	level0 = m.Reshape(m.Transpose(level0, 0, 3, 1, 4, 2, 5, 6), hw*16, fine)
 
 	x := m.Reshape(m.apply(m.spread("0", dim, mid), image), n, hw*4, mid)
 	x, rest := m.normalised("1", m.Add(x, level1), norm2dEpsilon)

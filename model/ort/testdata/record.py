@@ -83,7 +83,7 @@ with torch.inference_mode():
         full = torch.nn.functional.interpolate(logits[i][None, None], size=(s, s), mode="bilinear", align_corners=False)
         m, place = model._encode_new_memory(feats, sizes, full, torch.tensor([[score]]), hard)
         memories.append(m.to(torch.bfloat16).flatten(2).permute(0, 2, 1))
-        out[f"memory/{i}"] = memories[-1][0, ::8].float().contiguous()  # every eighth cell
+        out[f"memory/{i}"] = memories[-1][0].contiguous()
     place = place[-1].flatten(2).permute(2, 0, 1)
     pointers = torch.stack([out[f"prompt/{i}/pointer"] for i in range(3)])
 
