@@ -43,7 +43,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /preview/{file}", s.preview)
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
-	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.Handle("GET /metrics", s.metrics)
 	for _, path := range []string{"/preview/{file}", "/healthz", "/readyz", "/metrics"} {
 		methods[path] = []string{http.MethodGet}
 	}

@@ -32,6 +32,7 @@ type Check struct {
 type Server struct {
 	service  *Service
 	options  ServerOptions
+	metrics  http.Handler
 	listener net.Listener
 }
 
@@ -50,6 +51,10 @@ func NewServer(service *Service, o ServerOptions) (*Server, error) {
 	if o.Token == "" && !loopback(host) {
 		return nil, fmt.Errorf("http.listen %s is not loopback: set http.token_file, so that not everybody on the network steers the tracker", o.Listen)
 	}
+	metrics, err := newMetrics(service, o.Collectors, o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) && o.AnyPort {
 		o.Log.Info("HTTP port is taken, using another one", "listen", o.Listen)
@@ -61,7 +66,7 @@ func NewServer(service *Service, o ServerOptions) (*Server, error) {
 	case err != nil:
 		return nil, fmt.Errorf("http.listen: %w", err)
 	}
-	return &Server{service: service, options: o, listener: listener}, nil
+	return &Server{service: service, options: o, metrics: metrics, listener: listener}, nil
 }
 
 // URL is where the page is.

@@ -345,14 +345,21 @@ func TestMetricsAreInPrometheusTextFormat(t *testing.T) {
 	}
 	for _, want := range []string{
 		`tracker_source_up{stream="demo"} 1`, `tracker_source_frames_decoded_total{stream="demo"} 7`, `tracker_source_last_frame_timestamp_seconds{stream="demo"} 1.7e+09`,
-		`tracker_source_frames_dropped_total{stream="demo",stage="queue",reason="busy"} 3`, `tracker_sink_dropped_total{stream="demo",sink="nats"} 2`,
-		`tracker_frame_latency_seconds_bucket{stream="demo",stage="infer",le="0.025"} 1`, `tracker_frame_latency_seconds_bucket{stream="demo",stage="infer",le="+Inf"} 2`,
-		`tracker_frame_latency_seconds_sum{stream="demo",stage="infer"} 3.02`, `tracker_frame_latency_seconds_count{stream="demo",stage="infer"} 2`,
-		`tracker_build_info{version="1\"2\\\n",go_version="`, "go_goroutines ",
+		`tracker_source_frames_dropped_total{reason="busy",stage="queue",stream="demo"} 3`, `tracker_sink_dropped_total{sink="nats",stream="demo"} 2`,
+		`tracker_frame_latency_seconds_bucket{stage="infer",stream="demo",le="0.025"} 1`, `tracker_frame_latency_seconds_bucket{stage="infer",stream="demo",le="+Inf"} 2`,
+		`tracker_frame_latency_seconds_sum{stage="infer",stream="demo"} 3.02`, `tracker_frame_latency_seconds_count{stage="infer",stream="demo"} 2`,
+		`",version="1\"2\\\n"} 1`, `tracker_build_info{go_version="go`, "go_goroutines ", "go_memstats_heap_inuse_bytes ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in\n%s", want, body)
 		}
+	}
+}
+
+func TestTwoCollectorsOfOneNameAreRefused(t *testing.T) {
+	_, err := NewServer(NewService(), ServerOptions{Listen: "127.0.0.1:0", Log: quiet(), Collectors: []Collector{BuildMetrics("1"), BuildMetrics("2"), BuildMetrics("1")}})
+	if err == nil || !strings.Contains(err.Error(), "metrics: ") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -367,10 +374,10 @@ func TestConnectionMetricsFollowTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the connection", connection.Connected)
+	_, server := serve(t, ServerOptions{Collectors: []Collector{NATSMetrics(connection)}})
 	text := func() string {
-		var e Exposition
-		NATSMetrics(connection)(&e)
-		return e.text.String()
+		_, body, _ := do(t, "GET", server.URL()+"/metrics", "")
+		return body
 	}
 	if got := text(); !strings.Contains(got, "tracker_nats_connected 1\n") || !strings.Contains(got, `tracker_nats_publish_total{result="disconnected"} 0`) {
 		t.Errorf("connected: %s", got)

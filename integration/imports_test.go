@@ -39,6 +39,7 @@ var onlyImporter = map[string]string{
 	"github.com/asticode/go-astiav":     "ingest",
 	"github.com/yalue/onnxruntime_go":   "model/ort",
 	"github.com/pion/":                  "sink",
+	"github.com/prometheus/":            "control",
 	"github.com/bluenviron/gortsplib/":  "ingest",
 	"github.com/nats-io/nats-server/v2": "sink",
 }

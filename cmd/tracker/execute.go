@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -29,8 +30,11 @@ var (
 // execute runs the command that the arguments name, reports its error in one line, and returns the exit status.
 //
 // The command's context is cancelled by Ctrl-C or SIGTERM. A command that thereupon ends as it should returns nil; one that
-// leaves its work undone returns the context's error. A second signal ends the process at once.
+// leaves its work undone returns the context's error. A second signal ends the process at once. Writing to a pipe that nobody
+// reads any more is an error like another.
 func execute(root *cobra.Command) int {
+	// What a command has to say goes to stdout; libraries are heard from warnings on. The service has a logger of its own.
+	slog.SetDefault(slog.New(slog.NewTextHandler(root.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})))
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
 	root.InitDefaultCompletionCmd()
@@ -72,6 +76,7 @@ func exitStatus(ctx context.Context, err error) int {
 // untilSignal derives a context that the first SIGINT or SIGTERM cancels, with errInterrupted or errTerminated as its cause.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
+	signal.Ignore(syscall.SIGPIPE) // or the runtime kills a process that writes to a closed stdout
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -90,14 +91,34 @@ func TestMain(m *testing.M) {
 	for name, end := range map[string]func(context.Context) error{
 		"serve": func(ctx context.Context) error { <-ctx.Done(); return nil },
 		"work":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"tell":  func(context.Context) error { _, err := fmt.Println("more"); return err },
 		"hang":  func(ctx context.Context) error { <-ctx.Done(); os.Stdout.WriteString("ending\n"); select {} },
 	} {
 		root.AddCommand(&cobra.Command{Use: name, RunE: func(command *cobra.Command, _ []string) error {
-			os.Stdout.WriteString("ready\n")
+			if name != "tell" {
+				os.Stdout.WriteString("ready\n")
+			}
 			return end(command.Context())
 		}})
 	}
 	os.Exit(execute(root))
+}
+
+func TestAClosedStdoutIsOneLineAndStatusOne(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	process := exec.CommandContext(t.Context(), os.Args[0], "tell")
+	process.Env = append(os.Environ(), "TRACKER_TEST_SIGNALS=1")
+	var stderr bytes.Buffer
+	process.Stdout, process.Stderr = write, &stderr
+	process.Run()
+	write.Close()
+	if status := process.ProcessState.ExitCode(); status != exitFailed || stderr.String() != "tracker tell: write /dev/stdout: broken pipe\n" {
+		t.Errorf("%v: exit status %d, stderr %q", process.ProcessState, status, stderr.String())
+	}
 }
 
 func TestSignalsEndTheCommand(t *testing.T) {

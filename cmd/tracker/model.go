@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 
@@ -45,13 +44,10 @@ func openModel(name, config string, threads int, pool *tensor.Pool) (*ort.Networ
 		return nil, usageError{err}
 	}
 	defer weights.Close()
-	counted := checkpoint.NewWeights(weights)
-	network, err := ort.Load(architecture, counted, ort.Options{Threads: threads, Pool: pool})
+	// Whatever has no place in the network is an error of its graphs: see sam2.Build.
+	network, err := ort.Load(architecture, checkpoint.NewWeights(weights), ort.Options{Threads: threads, Pool: pool})
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
-	}
-	if unused := counted.Unused(); len(unused) > 0 {
-		slog.Warn("the model file holds weights that nothing uses", "model", name, "count", len(unused), "first", unused[0])
 	}
 	return network, nil
 }

@@ -21,6 +21,7 @@ type outputs struct {
 	overlay *overlay
 	lowRes  *lowRes
 	traced  *traceFile
+	broken  error // of the lines, told already
 }
 
 func (f trackFlags) outputs(stdout io.Writer, info ingest.Info) (_ *outputs, err error) {
@@ -77,7 +78,8 @@ func (o *outputs) result(outcome propagate.Outcome, f *rle.Frame) error {
 // removed writes the line about an object that is gone.
 func (o *outputs) removed(r *rle.Removed) error { return o.line(sink.Item{Removed: r}) }
 
-func (o *outputs) line(item sink.Item) error {
+func (o *outputs) line(item sink.Item) (err error) {
+	defer func() { o.broken = err }()
 	if err := o.lines.Write(context.Background(), item); err != nil {
 		return err
 	}
@@ -90,7 +92,9 @@ func (o *outputs) line(item sink.Item) error {
 func (o *outputs) close() error {
 	var errs []error
 	if o.lines != nil {
-		errs = append(errs, o.lines.Close(context.Background()))
+		if err := o.lines.Close(context.Background()); !errors.Is(err, o.broken) { // Close repeats what ended the lines
+			errs = append(errs, err)
+		}
 	}
 	if o.overlay != nil {
 		errs = append(errs, o.overlay.close())

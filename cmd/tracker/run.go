@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +50,10 @@ const endGrace = 5 * time.Second
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
 // reported and leaves the others alone. The demo takes free ports where its own are taken.
 func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
+	if os.Getenv("GOGC") == "" {
+		// Frames and memories come from pools, so there is little garbage; waiting for the heap to double would only hold memory.
+		debug.SetGCPercent(25)
+	}
 	ingest.LogTo(log)
 	bus, err := openBus(config.NATS, log)
 	if err != nil {
@@ -79,6 +85,8 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	}
 	server, err := control.NewServer(service, control.ServerOptions{
 		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
+		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(versionsOf(engines{}).Version)},
 	})
 	if err != nil {
 		return err
@@ -156,6 +164,14 @@ func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
 	}
 	b.connection = connection
 	return b, nil
+}
+
+// ready says whether masks reach the bus.
+func (b *bus) ready() error {
+	if !b.connection.Connected() {
+		return fmt.Errorf("no connection to %s", b.where)
+	}
+	return nil
 }
 
 func (b *bus) close() error {

@@ -51,7 +51,7 @@ func (n *Network) EncodeMemory(features *model.Features, logits *tensor.Tensor, 
 	if err != nil {
 		return nil, err
 	}
-	step := perRun(n.config.ImageSize * n.config.ImageSize)
+	step := perRun(4 * n.config.ImageSize * n.config.ImageSize) // 16 channels of half the side
 	for first := 0; first < count; first += step {
 		end := min(first+step, count)
 		err := n.memoryEncoder.call(

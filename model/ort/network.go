@@ -21,9 +21,9 @@ type Options struct {
 	Pool    *tensor.Pool // where results come from, host memory; nil: a pool of its own without a budget
 	Library string       // path of ONNX Runtime's library; "": LibraryPath. Only the first network's counts
 
-	// NoSpin makes threads sleep between operators instead of waiting for the next one at full load. That is slower, but
-	// leaves the CPU to others. Between calls they sleep either way.
-	NoSpin bool
+	// Spin makes threads wait for the next operator at full load instead of asleep. That is for a machine with nothing else to
+	// do: where other work wants the CPUs, decoding say, a frame takes several times as long. Between calls they sleep anyway.
+	Spin bool
 }
 
 // Network is SAM 2 on the CPU; see [model.Network] for its methods' contracts.
@@ -99,9 +99,9 @@ func sessionOptions(options Options) (*onnxruntime.SessionOptions, error) {
 	if threads <= 0 {
 		threads = runtime.NumCPU()
 	}
-	spin := "1"
-	if options.NoSpin {
-		spin = "0"
+	spin := "0"
+	if options.Spin {
+		spin = "1"
 	}
 	err = errors.Join(
 		settings.SetIntraOpNumThreads(threads),

@@ -145,7 +145,7 @@ func (m module) unpartition(x onnx.Value, side int) onnx.Value {
 	x = m.Transpose(m.Reshape(x, across, across, w, w, c), 0, 2, 1, 3, 4)
 	x = m.Reshape(x, across*w, across*w, c)
 	if across*w > side {
-		x = m.Slice(m.Slice(x, 0, 0, side, 1), 1, 0, side, 1)
+		x = m.Slice(m.Slice(x, 0, 0, side), 1, 0, side)
 	}
 	return x
 }

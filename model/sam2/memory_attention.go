@@ -76,7 +76,7 @@ type rotation struct{ cos, sin onnx.Value }
 
 // rotate turns x …×t×C, whose channels are in rotaryOrder.
 func (m module) rotate(x onnx.Value, r rotation) onnx.Value {
-	return m.RotaryEmbedding(x, m.Ints(0), r.cos, r.sin)
+	return m.RotaryEmbedding(x, r.cos, r.sin)
 }
 
 // memoryTokens are the T = K·t + P·C/M tokens that a frame attends to.
@@ -172,7 +172,7 @@ func layoutOf(c model.Config) memoryLayout {
 func (m module) tokenCells(size int, temporal, distances onnx.Value, layout memoryLayout, pieces int) onnx.Value {
 	none := slices.Repeat([]int{layout.side * layout.side}, pieces)
 	spread := func(row []int, like onnx.Value) onnx.Value { // like n×R → R·len(row)
-		each := m.Transpose(m.Slice(like, 0, 0, 1, 1), 1, 0) // R×1
+		each := m.Transpose(m.Slice(like, 0, 0, 1), 1, 0) // R×1
 		all := m.Expand(m.Reshape(m.Ints(row...), 1, len(row)), each)
 		return m.Reshape(all, m.Symbol("R·row"))
 	}

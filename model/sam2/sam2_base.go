@@ -90,10 +90,10 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 // mask 0 is not stable, else mask 0. A mask is stable when nearly as much of it lies above +delta as above −delta.
 func (m module) chooseMask(d decoded, several onnx.Value) onnx.Value {
 	n := d.masks.Dim(0)
-	best := m.Add(m.ArgMax(m.Slice(d.ious, 1, 1, maskTokens, 1), 1), m.Ints(1)) // n×1
+	best := m.Add(m.ArgMax(m.Slice(d.ious, 1, 1, maskTokens), 1), m.Ints(1)) // n×1
 
 	pixels := d.masks.Dim(2) * d.masks.Dim(3)
-	single := m.Reshape(m.Slice(d.masks, 1, 0, 1, 1), n, pixels)
+	single := m.Reshape(m.Slice(d.masks, 1, 0, 1), n, pixels)
 	area := func(threshold float32) onnx.Value { // n×1
 		return m.ReduceSum(m.Cast(m.Greater(single, m.Scalar(threshold)), onnx.Float), 1)
 	}

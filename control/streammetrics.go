@@ -1,0 +1,92 @@
+package control
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"maskstream/sink"
+)
+
+// streamMetrics are the counters of every stream that the service knows at the time of a scrape.
+type streamMetrics struct {
+	service *Service
+	streams []streamFamily
+	sinks   []sinkFamily
+	dropped family
+	latency *prometheus.Desc
+}
+
+type streamFamily struct {
+	family
+	value func(*StreamStatus) float64
+}
+
+type sinkFamily struct {
+	family
+	value func(sink.Stats) float64
+}
+
+func newStreamMetrics(service *Service) *streamMetrics {
+	m := &streamMetrics{
+		service: service,
+		dropped: counter("tracker_source_frames_dropped_total", "Frames left out, by place and reason.", "stream", "stage", "reason"),
+		latency: prometheus.NewDesc("tracker_frame_latency_seconds", "How long one frame takes, by stage.", []string{"stream", "stage"}, nil),
+	}
+	of := func(f func(name, help string, labels ...string) family, name, help string, value func(*StreamStatus) float64) {
+		m.streams = append(m.streams, streamFamily{f(name, help, "stream"), value})
+	}
+	of(gauge, "tracker_source_up", "Whether frames come.", func(s *StreamStatus) float64 { return flag(s.State == Up) })
+	of(counter, "tracker_source_reconnects_total", "Times the source was lost and opened again.",
+		func(s *StreamStatus) float64 { return float64(s.Counters.Reconnects) })
+	of(counter, "tracker_source_frames_decoded_total", "Pictures decoded.", func(s *StreamStatus) float64 { return float64(s.Counters.Decoded) })
+	of(counter, "tracker_source_decode_errors_total", "Errors of the decoder.", func(s *StreamStatus) float64 { return float64(s.Counters.DecodeErrors) })
+	of(counter, "tracker_source_timestamp_jumps_total", "Backward jumps of time.", func(s *StreamStatus) float64 { return float64(s.Counters.TimestampJumps) })
+	of(gauge, "tracker_source_last_frame_timestamp_seconds", "When the last frame came, 0 before the first.", func(s *StreamStatus) float64 {
+		if s.Counters.LastFrame.IsZero() {
+			return 0
+		}
+		return float64(s.Counters.LastFrame.UnixMilli()) / 1e3
+	})
+	of(gauge, "tracker_objects", "Objects tracked.", func(s *StreamStatus) float64 { return float64(len(s.Objects)) })
+	of(gauge, "tracker_preview_viewers", "Viewers of the MJPEG preview.", func(s *StreamStatus) float64 { return float64(s.Viewers) })
+	of(counter, "tracker_masks_encoded_bytes_total", "Bytes of run-length masks.", func(s *StreamStatus) float64 { return float64(s.Counters.MaskBytes) })
+
+	m.sinks = []sinkFamily{
+		{counter("tracker_sink_written_total", "Items given to a sink.", "stream", "sink"), func(s sink.Stats) float64 { return float64(s.Written) }},
+		{counter("tracker_sink_dropped_total", "Items a sink's queue dropped.", "stream", "sink"), func(s sink.Stats) float64 { return float64(s.Dropped) }},
+		{gauge("tracker_sink_queued", "Items waiting for a sink.", "stream", "sink"), func(s sink.Stats) float64 { return float64(s.Queued) }},
+		{gauge("tracker_sink_failed", "Whether a sink has ended with an error.", "stream", "sink"), func(s sink.Stats) float64 { return flag(s.Failed) }},
+	}
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *streamMetrics) Describe(to chan<- *prometheus.Desc) {
+	for _, f := range m.streams {
+		to <- f.Desc
+	}
+	for _, f := range m.sinks {
+		to <- f.Desc
+	}
+	to <- m.dropped.Desc
+	to <- m.latency
+}
+
+// Collect implements prometheus.Collector.
+func (m *streamMetrics) Collect(to chan<- prometheus.Metric) {
+	for _, s := range m.service.Statuses() {
+		for _, f := range m.streams {
+			to <- f.sample(f.value(&s), s.Name)
+		}
+		for _, stats := range s.Counters.Sinks {
+			for _, f := range m.sinks {
+				to <- f.sample(f.value(stats), s.Name, stats.Name)
+			}
+		}
+		for _, d := range s.Counters.Dropped {
+			to <- m.dropped.sample(float64(d.Count), s.Name, d.Stage, d.Reason)
+		}
+		for _, l := range s.Counters.Latency {
+			to <- l.Histogram.metric(m.latency, s.Name, l.Stage)
+		}
+	}
+}
