@@ -16,7 +16,8 @@ type Network interface {
 	// frame without memory: then the raw embedding plus the learned no-memory embedding is used (borrowed).
 	// Every prompt must have as many points as the others.
 	DecodeMasks(features *Features, embedding *tensor.Tensor, prompts []Prompt) (*Prediction, error)
-	// EncodeMemory turns masks into spatial memories: n×hw×M bfloat16, tokens in row-major order of the cells.
+	// EncodeMemory turns masks into spatial memories: n×t×M bfloat16 with t = Config.MemoryTokens, one token for each of the
+	// hw cells in row-major order, or one for each latent of a perceiver.
 	// logits is n×4h×4w float32 (borrowed), scores and binarize have n entries. A mask to be binarised is thresholded at 0,
 	// any other goes through a sigmoid; where the score is ≤ 0 the learned no-object embedding is added.
 	EncodeMemory(features *Features, logits *tensor.Tensor, scores []float32, binarize []bool) (*tensor.Tensor, error)
@@ -58,7 +59,7 @@ type Attention struct {
 
 // SpatialMemory is one frame's memory with its place in time.
 type SpatialMemory struct {
-	Features *tensor.Tensor // hw×M bfloat16, borrowed
+	Features *tensor.Tensor // t×M bfloat16, borrowed
 	Temporal int            // row of the temporal position embedding: 6 for a conditioning frame, else distance − 1
 }
 

@@ -40,13 +40,13 @@ func (n *Network) attentions(attentions []model.Attention) error {
 		return errors.New("modeltest: neither a memory nor a pointer to attend to")
 	}
 	var errs []error
-	cells := n.config.Cells() * n.config.Cells()
+	tokens := n.config.MemoryTokens()
 	for i, a := range attentions {
 		if len(a.Memories) != memories || len(a.Pointers) != pointers {
 			errs = append(errs, fmt.Errorf("modeltest: ragged batch: attention %d has %d memories and %d pointers, the first %d and %d", i, len(a.Memories), len(a.Pointers), memories, pointers))
 		}
 		for _, m := range a.Memories {
-			errs = append(errs, want("memory", m.Features, tensor.BFloat16, cells, n.config.MemoryDim))
+			errs = append(errs, want("memory", m.Features, tensor.BFloat16, tokens, n.config.MemoryDim))
 			if m.Temporal < 0 || m.Temporal >= n.config.NumMaskmem {
 				errs = append(errs, fmt.Errorf("modeltest: temporal position %d of %d", m.Temporal, n.config.NumMaskmem))
 			}

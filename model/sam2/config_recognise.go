@@ -12,8 +12,8 @@ import (
 // ErrUnknownModel: the weights are none of the known models'; a configuration must be given.
 var ErrUnknownModel = errors.New("unknown model")
 
-// Recognise tells a known model by its weights' names and shapes: the built-in one, and SAM 2.1 and SAM 2.0 in their four
-// sizes. SAM 2.1 has no_obj_embed_spatial and obj_ptr_tpos_proj, SAM 2.0 neither. What leaves no trace in the weights (heads,
+// Recognise tells a known model by its weights' names and shapes: the built-in one, SAM 2.1 and SAM 2.0 in their four sizes,
+// and EdgeTAM. SAM 2.1 has no_obj_embed_spatial and obj_ptr_tpos_proj, SAM 2.0 neither. What leaves no trace in the weights (heads,
 // windows, global attention, image size, switches) is that of the known model. The error, ErrUnknownModel, says what the
 // checkpoint is or how it differs from the nearest known one.
 func Recognise(c *checkpoint.Checkpoint) (model.Config, error) {
@@ -53,7 +53,7 @@ func describe(c *checkpoint.Checkpoint, seen []fact, nearest model.Config, diffe
 	case starts("image_encoder.patch_embed."):
 		return "it is a Segment Anything 1 model, which has no memory; take one of SAM 2"
 	case starts("image_encoder.trunk.") && seen[0].value == "0":
-		return "its image encoder is no Hiera; it is no model of facebookresearch/sam2"
+		return "its image encoder is neither a Hiera nor EdgeTAM's RepViT; it is no model of facebookresearch/sam2 or EdgeTAM"
 	case seen[0].value == "0":
 		return "it has no image encoder of SAM 2; " + give
 	case len(differing) <= 3:

@@ -109,17 +109,26 @@ func (m module) norm(name string, x onnx.Value, epsilon float32) onnx.Value {
 // applied ([module.affine]). ONNX Runtime's LayerNormalization takes seven times as long as its InstanceNormalization, which
 // does the same when every row counts as a channel.
 func (m module) normalised(name string, x onnx.Value, epsilon float32) (onnx.Value, affine) {
+	return m.standardised(x, epsilon), m.affineOf(name, x.Dim(-1))
+}
+
+// affineOf reads the second half of a normalisation over c channels.
+func (m module) affineOf(name string, c int) affine {
+	return affine{m.take(name+".weight", c), m.take(name+".bias", c)}
+}
+
+// standardised is the first half alone.
+func (m module) standardised(x onnx.Value, epsilon float32) onnx.Value {
 	shape, c := x.Shape(), x.Dim(-1)
-	a := affine{m.take(name+".weight", c), m.take(name+".bias", c)}
 	if len(shape) == 3 && unknown(shape[1:]) == 0 && (shape[0] < 0 || shape[0] == 1) {
-		return m.InstanceNorm(x, epsilon), a
+		return m.InstanceNorm(x, epsilon)
 	}
 	n, rows := 1, shape[:len(shape)-1]
 	if shape[0] < 0 {
 		n, rows = shape[0], rows[1:]
 	}
 	flat := m.InstanceNorm(m.Reshape(x, n, m.rows(rows), c), epsilon)
-	return m.Reshape(flat, shape...), a
+	return m.Reshape(flat, shape...)
 }
 
 // affine scales and shifts the last dimension of x.
