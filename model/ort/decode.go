@@ -58,12 +58,19 @@ func (n *Network) decodePrompts(features *model.Features, embedding *tensor.Tens
 	if embedding != nil {
 		image, noMemory = rows(embedding, first, end), 0
 	}
-	low := n.config.LowRes()
-	d := n.newDecoding(len(batch), max(1, len(batch[0].Points)), noMemory)
-
 	var scratch results
 	defer scratch.release()
-	var dense *tensor.Tensor
+	d := n.describe(&scratch, batch, noMemory)
+	if scratch.err != nil {
+		return scratch.err
+	}
+	return n.decode(features, image, d, p.PredictedIoU[first:end], p.ObjectScores[first:end], rows(p.Logits, first, end), rows(p.Pointers, first, end))
+}
+
+// describe is the input for prompts without drawn masks; scratch owns what it needs, and has the error.
+func (n *Network) describe(scratch *results, batch []model.Prompt, noMemory float32) decoding {
+	low := n.config.LowRes()
+	d := n.newDecoding(len(batch), max(1, len(batch[0].Points)), noMemory)
 	logits := 0
 	for i, prompt := range batch {
 		if prompt.Logits != nil {
@@ -78,19 +85,21 @@ func (n *Network) decodePrompts(features *model.Features, embedding *tensor.Tens
 		}
 	}
 	d.dense = floats(nil, 0, low, low)
-	if logits > 0 {
-		if dense = scratch.new(n.pool, tensor.Float32, logits, low, low); scratch.err != nil {
-			return scratch.err
-		}
-		left := dense.Float32s()
-		for _, prompt := range batch {
-			if prompt.Logits != nil {
-				left = left[copy(left, prompt.Logits.Float32s()):]
-			}
-		}
-		d.dense = whole(dense)
+	if logits == 0 {
+		return d
 	}
-	return n.decode(features, image, d, p.PredictedIoU[first:end], p.ObjectScores[first:end], rows(p.Logits, first, end), rows(p.Pointers, first, end))
+	dense := scratch.new(n.pool, tensor.Float32, logits, low, low)
+	if scratch.err != nil {
+		return d
+	}
+	left := dense.Float32s()
+	for _, prompt := range batch {
+		if prompt.Logits != nil {
+			left = left[copy(left, prompt.Logits.Float32s()):]
+		}
+	}
+	d.dense = whole(dense)
+	return d
 }
 
 // decodeDrawn fills rows first to before end of p for drawn masks: the decoder only makes their pointers.
@@ -162,13 +171,18 @@ func (n *Network) newDecoding(count, points int, noMemory float32) decoding {
 
 func (n *Network) decode(features *model.Features, image array, d decoding, ious, scores []float32, logits, pointers array) error {
 	count := len(ious)
-	return n.maskDecoder.call(
-		[]array{
-			image, floats(d.noMemory, count), whole(features.HighRes0), whole(features.HighRes1),
-			floats(d.coordinates, count, d.points, 2), integers(d.labels, count, d.points),
-			d.dense, integers(d.denseRow, count), floats(d.multimask, count), floats(d.visible, count),
-		},
+	return n.maskDecoder.call(n.inputs(features, image, d),
 		[]array{logits, pointers, floats(ious, count), floats(scores, count)})
+}
+
+// inputs are the mask decoder's, in the order in which its session names them.
+func (n *Network) inputs(features *model.Features, image array, d decoding) []array {
+	count := len(d.noMemory)
+	return []array{
+		image, floats(d.noMemory, count), whole(features.HighRes0), whole(features.HighRes1),
+		floats(d.coordinates, count, d.points, 2), integers(d.labels, count, d.points),
+		d.dense, integers(d.denseRow, count), floats(d.multimask, count), floats(d.visible, count),
+	}
 }
 
 // wantPrompts refuses prompts that are no batch or contradict themselves.
