@@ -60,7 +60,7 @@ func (t *Tracker) answer(features *model.Features, embedding *tensor.Tensor, pro
 	defer memories.Release()
 	e := entryOf(prediction, memories, 0)
 	if t.options.MotionAware {
-		e.Motion = motion.Start(boxOf(e.Logits)) // whatever the motion was believed to be, here it is certain
+		e.Motion = motion.Start(motion.BoxOf(e.Logits.Float32s(), t.network.Config().LowRes())) // whatever the motion was believed to be, here it is certain
 	}
 	return e, nil
 }
