@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"math"
 	"slices"
 
 	"maskstream/memory/motion"
@@ -24,16 +25,11 @@ func (b *Bank) Motion(frame int, direction Direction) (motion.Track, float64) {
 	return motion.Track{}, direction.step()
 }
 
-// recentByQuality are the neighbour, whatever it shows, and the nearest good frames behind it, from far to near. Their place in
-// time is their rank: SAMURAI's frames are as if nothing had been between them.
+// recentByQuality are the neighbour, whatever it shows, and the nearest good frames behind it as far as the last prompt, from far
+// to near. Their place in time is their rank, as if nothing had been between them. SAMURAI knows one prompt, at the start; a later
+// one may put right what seemed good before, which by recency would soon be forgotten.
 func (b *Bank) recentByQuality(frame int, direction Direction, p Policy, unselected []int) []Memory {
-	furthest := 0
-	for f := range b.recent {
-		furthest = max(furthest, direction.distance(frame, f))
-	}
-	for _, f := range unselected {
-		furthest = max(furthest, direction.distance(frame, f))
-	}
+	furthest := b.furthest(frame, direction, unselected)
 	var chosen []Memory
 	for rank, distance := 1, 1; rank < p.NumMaskmem && distance <= furthest; distance++ {
 		f := direction.before(frame, distance)
@@ -48,6 +44,23 @@ func (b *Bank) recentByQuality(frame int, direction Direction, p Policy, unselec
 	}
 	slices.Reverse(chosen)
 	return chosen
+}
+
+// furthest is how far behind memories are looked for: to the last prompted frame, or to the furthest one of all.
+func (b *Bank) furthest(frame int, direction Direction, unselected []int) int {
+	prompt, far := math.MaxInt, 0
+	for f := range b.conditioning {
+		if d := direction.distance(frame, f); d > 0 {
+			prompt = min(prompt, d)
+		}
+	}
+	for f := range b.recent {
+		far = max(far, direction.distance(frame, f))
+	}
+	for _, f := range unselected {
+		far = max(far, direction.distance(frame, f))
+	}
+	return min(prompt, far)
 }
 
 // keepGood lists the newest good recent frames whose features outlive Retention.Spatial.

@@ -24,6 +24,7 @@ type trackFlags struct {
 
 	out, overlay, lowRes, trace string
 	offloadVideo, offloadState  bool
+	motionAware                 bool
 }
 
 func newTrack() *cobra.Command {
@@ -54,6 +55,7 @@ Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, or g
 	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl`: which memories each frame attended to")
 	flags.BoolVar(&f.offloadVideo, "offload-video", false, "keep frames in host memory")
 	flags.BoolVar(&f.offloadState, "offload-state", false, "keep memories and masks in host memory")
+	flags.BoolVar(&f.motionAware, "motion-aware", false, "choose masks and memories also by how the object moves")
 	command.MarkFlagsMutuallyExclusive("script", "point")
 	command.MarkFlagsMutuallyExclusive("script", "box")
 	command.MarkFlagsMutuallyExclusive("script", "mask")
@@ -108,7 +110,9 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 		return errors.Join(err, recording.Close())
 	}
 	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
-	tracker := propagate.New(network, script.TrackerOptions(pools.state, outputs.trace()))
+	options := script.TrackerOptions(pools.state, outputs.trace())
+	options.MotionAware = f.motionAware
+	tracker := propagate.New(network, options)
 	defer func() {
 		tracker.Close()
 		progress.close()
