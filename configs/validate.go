@@ -21,7 +21,7 @@ var (
 )
 
 // schemes are the protocols a source may use. Others of FFmpeg's (concat, subfile, crypto, …) can be made to read any file.
-var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "http", "https", "file", "pipe", "testscene"}
+var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp", "tcp", "http", "https", "file", "testscene"}
 
 // reserved names stand at the stream's place, or behind it, in subjects.
 var reserved = []string{"ctl", "object", "frame", "event", "status"}
@@ -204,6 +204,10 @@ func (v validator) nats(n *NATS) error {
 		}
 	}
 	switch {
+	case n.Embedded && strings.Contains(string(n.URL), ","):
+		return v.errorf("nats.url", "the embedded server has one address, here are several")
+	case n.Embedded && n.URL.Port() > math.MaxUint16:
+		return v.errorf("nats.url", "%d is no port: they go to 65535", n.URL.Port())
 	case !tokens.MatchString(n.Prefix):
 		return v.errorf("nats.prefix", "%q: tokens of A–Z a–z 0–9 _ - with dots between", n.Prefix)
 	case n.Batch.Count < 1:

@@ -54,10 +54,8 @@ func (t *Tracker) Commit() error {
 		return ErrNoObjects
 	}
 	for _, o := range t.objects {
-		for _, kind := range []memory.Kind{memory.Recent, memory.Conditioning} {
-			if err := t.commit(o, kind); err != nil {
-				return fmt.Errorf("committing the prompts of object %d: %w", o.id, err)
-			}
+		if err := t.commit(o); err != nil {
+			return fmt.Errorf("committing the prompts of object %d: %w", o.id, err)
 		}
 	}
 	for _, o := range t.objects {
@@ -68,16 +66,12 @@ func (t *Tracker) Commit() error {
 	return nil
 }
 
-// commit files an object's pending answers of one kind in the order of the prompts.
-func (t *Tracker) commit(o *object, kind memory.Kind) error {
-	for i := 0; i < len(o.pending); {
-		p := o.pending[i]
-		if p.kind != kind {
-			i++
-			continue
-		}
-		o.pending = slices.Delete(o.pending, i, i+1)
-		if err := o.bank.Add(p.frame, kind, p.entry); err != nil {
+// commit files an object's pending answers in the order of the prompts.
+func (t *Tracker) commit(o *object) error {
+	for len(o.pending) > 0 {
+		p := o.pending[0]
+		o.pending = slices.Delete(o.pending, 0, 1)
+		if err := o.bank.Add(p.frame, p.kind, p.entry); err != nil {
 			return err
 		}
 		t.clearAround(o, p.frame)

@@ -153,7 +153,7 @@ func (s *Session) show(ctx context.Context, i, number int, report func(Outcome) 
 func (s *Session) index(number int) (int, error) {
 	every := s.clip.Every()
 	if number%every != 0 {
-		return 0, fmt.Errorf("frame %d is not processed: only every %dth is; prompt a multiple of %d or leave --every out", number, every, every)
+		return 0, fmt.Errorf("frame %d is passed over with --every %d; name a multiple of %d, or leave --every out", number, every, every)
 	}
 	return number / every, nil
 }

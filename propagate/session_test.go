@@ -88,9 +88,9 @@ func TestASessionEndsWithAnErrorThatNamesTheStep(t *testing.T) {
 		{"a prompt behind the end", 1, add("9", "1"), "step 0 (add_points_or_box): frame 9: ", ErrPastEnd},
 		{"a start behind the end", 1, add("0", "1") + `, {"op": "propagate", "start_frame": 9}`, "step 1 (propagate): frame 9: ", ErrPastEnd},
 		{"a reverse start behind the end", 1, add("0", "1") + `, {"op": "propagate", "start_frame": 9, "reverse": true}`, "step 1 (propagate): frame 9: ", ErrPastEnd},
-		{"a prompt between the processed frames", 3, add("4", "1"), "step 0 (add_points_or_box): frame 4 is not processed", nil},
-		{"a start between them", 2, add("4", "1") + `, {"op": "propagate", "start_frame": 5}`, "step 1 (propagate): frame 5 is not processed", nil},
-		{"a clear between them", 2, add("4", "1") + `, {"op": "clear_prompts", "frame": 5, "object": 1}`, "step 1 (clear_prompts): frame 5 is not processed", nil},
+		{"a prompt between the processed frames", 3, add("4", "1"), "step 0 (add_points_or_box): frame 4 is passed over", nil},
+		{"a start between them", 2, add("4", "1") + `, {"op": "propagate", "start_frame": 5}`, "step 1 (propagate): frame 5 is passed over", nil},
+		{"a clear between them", 2, add("4", "1") + `, {"op": "clear_prompts", "frame": 5, "object": 1}`, "step 1 (clear_prompts): frame 5 is passed over", nil},
 		{"clearing an unknown object", 1, add("4", "1") + `, {"op": "clear_prompts", "frame": 4, "object": 2}`, "step 1 (clear_prompts): object 2: ", ErrUnknownObject},
 		{"a pass without objects", 1, `{"op": "propagate"}`, "step 0 (propagate): ", ErrNoObjects},
 	} {

@@ -29,10 +29,6 @@ func (m *MJPEG) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	control := http.NewResponseController(w)
-	// The server's read timeout goes on while we write, and would end the request.
-	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return
-	}
 	if _, err := fmt.Fprintf(w, "--%s\r\n", boundary); err != nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -32,6 +33,8 @@ var (
 // leaves its work undone returns the context's error. A second signal ends the process at once. Writing to a pipe that nobody
 // reads any more is an error like another.
 func execute(root *cobra.Command) int {
+	// What a command has to say goes to stdout; libraries are heard from warnings on. The service has a logger of its own.
+	slog.SetDefault(slog.New(slog.NewTextHandler(root.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})))
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
 	root.InitDefaultCompletionCmd()

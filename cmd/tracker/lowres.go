@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
-	"unsafe"
 
 	"maskstream/propagate"
 )
 
-// lowRes writes the low-resolution logits behind every mask as safetensors, named STEP/FRAME/OBJECT/low_res_logits. The format
-// has its header first, so the values wait in a file beside the result until the end.
+// lowRes writes what stands behind every mask as safetensors, named STEP/FRAME/OBJECT/… as the reference's recordings:
+// low_res_logits 4h×4w, object_pointer C and object_score_logit 1. The format has its header first, so the values wait in a
+// file beside the result until the end.
 type lowRes struct {
 	path   string
 	values *os.File
@@ -36,21 +37,33 @@ func newLowRes(path string) (*lowRes, error) {
 	return &lowRes{path: path, values: values, header: map[string]safetensor{}}, nil
 }
 
-// add writes one frame's maps. It borrows the result.
+// add writes one frame's tensors. It borrows the result.
 func (l *lowRes) add(step, frame int, r *propagate.Result) error {
 	for _, o := range r.Objects {
 		if o.Logits == nil {
 			continue
 		}
-		logits := o.Logits.Float32s()
-		data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(logits))), 4*len(logits)) // little-endian, as all our hosts
-		if _, err := l.values.Write(data); err != nil {
+		name := fmt.Sprintf("%d/%d/%d/", step, frame, o.ID)
+		err := errors.Join(
+			l.write(name+"low_res_logits", o.Logits.Shape(), o.Logits.Float32s()),
+			l.write(name+"object_pointer", o.Pointer.Shape(), o.Pointer.Float32s()),
+			l.write(name+"object_score_logit", []int{1}, []float32{o.ObjectScore}))
+		if err != nil {
 			return fmt.Errorf("--low-res: %w", err)
 		}
-		l.header[fmt.Sprintf("%d/%d/%d/low_res_logits", step, frame, o.ID)] = safetensor{DType: "F32", Shape: o.Logits.Shape(), Offsets: [2]int64{l.size, l.size + int64(len(data))}}
-		l.size += int64(len(data))
 	}
 	return nil
+}
+
+func (l *lowRes) write(name string, shape []int, values []float32) error {
+	data := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+	}
+	n, err := l.values.Write(data)
+	l.header[name] = safetensor{DType: "F32", Shape: shape, Offsets: [2]int64{l.size, l.size + int64(n)}}
+	l.size += int64(n)
+	return err
 }
 
 // close puts header and values together, also after an error elsewhere: what was tracked is not lost.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +50,10 @@ const endGrace = 5 * time.Second
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
 // reported and leaves the others alone. The demo takes free ports where its own are taken.
 func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
+	if os.Getenv("GOGC") == "" {
+		// Frames and memories come from pools, so there is little garbage; waiting for the heap to double would only hold memory.
+		debug.SetGCPercent(25)
+	}
 	ingest.LogTo(log)
 	bus, err := openBus(config.NATS, log)
 	if err != nil {
@@ -87,17 +93,17 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	}
 	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras))
 
-	group, ctx := errgroup.WithContext(ctx)
+	group, running := errgroup.WithContext(ctx)
 	for _, c := range cameras {
 		group.Go(func() error {
-			if err := c.run(ctx); err != nil && ctx.Err() == nil {
+			if err := c.run(running); err != nil && running.Err() == nil {
 				log.Error("stream has ended", "stream", c.name, "error", err)
 			}
 			return nil
 		})
 	}
-	group.Go(func() error { return server.Run(ctx) })
-	if err := group.Wait(); err != nil && ctx.Err() == nil {
+	group.Go(func() error { return server.Run(running) })
+	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}
 	log.Info("tracker ends")
@@ -140,9 +146,9 @@ func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
 	b := &bus{where: c.URL.String()}
 	url := string(c.URL)
 	if c.Embedded {
-		embedded, err := sink.StartEmbedded(sink.EmbeddedOptions{Log: log})
+		embedded, err := sink.StartEmbedded(sink.EmbeddedOptions{Port: c.URL.Port(), Log: log})
 		if err != nil {
-			return nil, fmt.Errorf("embedded NATS server: %w", err)
+			return nil, err
 		}
 		b.embedded = embedded
 		url, b.where = embedded.URL(), embedded.URL()

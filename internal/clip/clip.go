@@ -4,6 +4,7 @@
 package clip
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,12 +131,12 @@ func (c *Clip) capacity() int {
 	return int(c.budget / c.size)
 }
 
-// forget releases frames until n are left, those farthest from around first.
+// forget releases frames until n are left, those farthest from around first, later ones before earlier ones.
 func (c *Clip) forget(around, n int) {
 	if len(c.kept) <= n {
 		return
 	}
-	numbers := slices.SortedFunc(maps.Keys(c.kept), func(a, b int) int { return distance(b, around) - distance(a, around) })
+	numbers := slices.SortedFunc(maps.Keys(c.kept), func(a, b int) int { return cmp.Or(distance(b, around)-distance(a, around), b-a) })
 	for _, number := range numbers[:len(numbers)-n] {
 		c.kept[number].Release()
 		delete(c.kept, number)

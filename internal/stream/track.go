@@ -87,7 +87,8 @@ func (t *track) prompt(p Prompt) (*propagate.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.tracker.Commit(); err != nil {
+	// Another object whose prompts were all cleared does not concern this one.
+	if err := t.tracker.Commit(); err != nil && !errors.Is(err, propagate.ErrUnprompted) {
 		result.Release()
 		return nil, err
 	}

@@ -34,9 +34,6 @@ func (g *Graph) Greater(a, b Value) Value { return g.binary("Greater", a, b, Boo
 // GreaterOrEqual is a ≥ b, of type Bool.
 func (g *Graph) GreaterOrEqual(a, b Value) Value { return g.binary("GreaterOrEqual", a, b, Bool) }
 
-// Equal is a = b, of type Bool.
-func (g *Graph) Equal(a, b Value) Value { return g.binary("Equal", a, b, Bool) }
-
 // Where takes from a where the condition holds, else from b; all three broadcast.
 func (g *Graph) Where(condition, a, b Value) Value {
 	const op = "Where"
@@ -59,9 +56,6 @@ func (g *Graph) Relu(x Value) Value { return g.unary("Relu", x) }
 
 // Sigmoid is 1/(1 + exp(−x)).
 func (g *Graph) Sigmoid(x Value) Value { return g.unary("Sigmoid", x) }
-
-// Sqrt is the square root.
-func (g *Graph) Sqrt(x Value) Value { return g.unary("Sqrt", x) }
 
 // Sin is the sine.
 func (g *Graph) Sin(x Value) Value { return g.unary("Sin", x) }

@@ -129,11 +129,11 @@ func (g *Graph) node(op string, dtype Type, shape []int, inputs []Value, attribu
 }
 
 func (g *Graph) emit(op string, inputs, outputs []Value, attributes ...attribute) {
-	name := fmt.Sprintf("%s/%s_%d", strings.ReplaceAll(g.module, ".", "/"), op, len(g.nodes))
 	domain := ""
-	if op == "RotaryEmbedding" || op == "MultiHeadAttention" {
-		domain = microsoft
+	if i := strings.LastIndexByte(op, '.'); i >= 0 {
+		domain, op = op[:i], op[i+1:]
 	}
+	name := fmt.Sprintf("%s/%s_%d", strings.ReplaceAll(g.module, ".", "/"), op, len(g.nodes))
 	g.nodes = append(g.nodes, encodeNode(name, domain, op, inputs, outputs, attributes))
 }
 

@@ -54,31 +54,14 @@ func (g *Graph) Conv(x, weight, bias Value, window Window, groups int) Value {
 	return g.node(op, Float, shape, []Value{x, weight, bias}, append(window.attributes(), integer("group", groups))...)
 }
 
-// MaxPool is the greatest under each window of x n×c×h×w.
-func (g *Graph) MaxPool(x Value, window Window) Value {
-	g.want("MaxPool", x, Float, 4)
-	shape := []int{x.shape[0], x.shape[1], window.over(x.shape[2]), window.over(x.shape[3])}
-	return g.node("MaxPool", Float, shape, []Value{x}, window.attributes()...)
-}
-
-// ResizeNearest repeats every pixel of x n×c×h×w factor times in both directions.
-func (g *Graph) ResizeNearest(x Value, factor int) Value {
-	return g.resize(x, factor, text("mode", "nearest"), text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor"))
-}
-
 // ResizeLinear enlarges x n×c×h×w by a factor in both directions, as torch's bilinear with align_corners=False.
 func (g *Graph) ResizeLinear(x Value, factor int) Value {
-	return g.resize(x, factor, text("mode", "linear"), text("coordinate_transformation_mode", "half_pixel"))
-}
-
-func (g *Graph) resize(x Value, factor int, attributes ...attribute) Value {
 	const op = "Resize"
 	g.want(op, x, Float, 4)
-	shape := []int{x.shape[0], x.shape[1], x.shape[2] * factor, x.shape[3] * factor}
 	if x.shape[2] < 0 || x.shape[3] < 0 {
 		g.failf(op, "%s has no known size", g.describe(x.shape))
 	}
-	absent := Value{}
+	shape := []int{x.shape[0], x.shape[1], x.shape[2] * factor, x.shape[3] * factor}
 	scales := g.Const([]float32{1, 1, float32(factor), float32(factor)}, 4)
-	return g.node(op, Float, shape, []Value{x, absent, scales}, attributes...)
+	return g.node(op, Float, shape, []Value{x, {}, scales}, text("mode", "linear"), text("coordinate_transformation_mode", "half_pixel"))
 }

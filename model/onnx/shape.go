@@ -151,15 +151,15 @@ func (g *Graph) ConcatTo(axis, size int, xs ...Value) Value {
 	return g.node(op, xs[0].dtype, shape, xs, integer("axis", axis))
 }
 
-// Slice takes elements from start to before end along an axis, every step-th.
-func (g *Graph) Slice(x Value, axis, start, end, step int) Value {
+// Slice takes elements from start to before end along an axis.
+func (g *Graph) Slice(x Value, axis, start, end int) Value {
 	const op = "Slice"
-	if axis >= len(x.shape) || start < 0 || end < start || step < 1 || x.shape[axis] >= 0 && end > x.shape[axis] {
-		g.failf(op, "%d:%d:%d along %d of %s", start, end, step, axis, g.describe(x.shape))
+	if axis >= len(x.shape) || start < 0 || end < start || x.shape[axis] >= 0 && end > x.shape[axis] {
+		g.failf(op, "%d:%d along %d of %s", start, end, axis, g.describe(x.shape))
 	}
 	shape := slices.Clone(x.shape)
-	shape[axis] = (end - start + step - 1) / step
-	return g.node(op, x.dtype, shape, []Value{x, g.Ints(start), g.Ints(end), g.Ints(axis), g.Ints(step)})
+	shape[axis] = end - start
+	return g.node(op, x.dtype, shape, []Value{x, g.Ints(start), g.Ints(end), g.Ints(axis)})
 }
 
 // Split cuts x along an axis into parts of the given sizes.

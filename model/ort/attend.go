@@ -15,16 +15,50 @@ func (n *Network) AttendMemory(features *model.Features, attentions []model.Atte
 	if err := n.wantAttentions(attentions); err != nil {
 		return nil, err
 	}
-	count, k, p := len(attentions), len(attentions[0].Memories), len(attentions[0].Pointers)
-	c, width, side := n.config.EmbedDim, n.config.MemoryDim, n.config.Cells()
-	hw := side * side
-
-	var scratch results // what comes from many frames, side by side
+	count, c, side := len(attentions), n.config.EmbedDim, n.config.Cells()
+	var scratch results
 	defer scratch.release()
-	memory := scratch.new(n.pool, tensor.BFloat16, count, k, hw, width)
-	pointers := scratch.new(n.pool, tensor.Float32, count, p, c)
+	current := scratch.new(n.pool, tensor.Float32, 1, side*side, c)
+	queries := scratch.new(n.pool, tensor.Float32, 1, side*side, c)
 	if scratch.err != nil {
 		return nil, scratch.err
+	}
+	if err := n.memoryQueries.call([]array{whole(features.Embedding)}, []array{whole(current), whole(queries)}); err != nil {
+		return nil, err
+	}
+	conditioned, err := n.pool.New(tensor.Float32, count, c, side, side)
+	if err != nil {
+		return nil, err
+	}
+	tokens := len(attentions[0].Memories)*side*side + len(attentions[0].Pointers)*n.config.PointerTokens()
+	step := perRun(side * side * tokens)
+	for first := 0; first < count; first += step {
+		end := min(first+step, count)
+		err := n.attend([]array{whole(current), whole(queries)}, attentions[first:end], rows(conditioned, first, end))
+		if err != nil {
+			conditioned.Release()
+			return nil, err
+		}
+	}
+	return conditioned, nil
+}
+
+// perRun is how many objects share a run in which each has a largest intermediate result of the given length: as many as fit
+// a processor's cache together, for more only take memory and wait for it.
+func perRun(length int) int {
+	const cache = 1 << 19 // float32s, 2 MiB
+	return max(1, cache/length)
+}
+
+// attend runs memory attention for one batch. frame is what memoryQueries made.
+func (n *Network) attend(frame []array, attentions []model.Attention, conditioned array) error {
+	count, k, p := len(attentions), len(attentions[0].Memories), len(attentions[0].Pointers)
+	var scratch results // what comes from many frames, side by side
+	defer scratch.release()
+	memory := scratch.new(n.pool, tensor.BFloat16, count, k, n.config.Cells()*n.config.Cells(), n.config.MemoryDim)
+	pointers := scratch.new(n.pool, tensor.Float32, count, p, n.config.EmbedDim)
+	if scratch.err != nil {
+		return scratch.err
 	}
 	temporal, distances := make([]int64, 0, count*k), make([]float32, 0, count*p)
 	memoryLeft, pointersLeft := memory.BFloat16s(), pointers.Float32s()
@@ -38,18 +72,8 @@ func (n *Network) AttendMemory(features *model.Features, attentions []model.Atte
 			distances = append(distances, m.Distance)
 		}
 	}
-	conditioned, err := n.pool.New(tensor.Float32, count, c, side, side)
-	if err != nil {
-		return nil, err
-	}
-	err = n.memoryAttention.call(
-		[]array{whole(features.Embedding), whole(memory), integers(temporal, count, k), whole(pointers), floats(distances, count, p)},
-		[]array{whole(conditioned)})
-	if err != nil {
-		conditioned.Release()
-		return nil, err
-	}
-	return conditioned, nil
+	inputs := append(frame, whole(memory), integers(temporal, count, k), whole(pointers), floats(distances, count, p))
+	return n.memoryAttention.call(inputs, []array{conditioned})
 }
 
 // wantAttentions refuses what is no batch: all must name as many memories and pointers as the first.

@@ -163,7 +163,7 @@ type decoding struct {
 	labels      []int64
 	dense       array
 	denseRow    []int64
-	noMemory    []float32
+	noMemory    float32 // 1: no memory took part
 	multimask   []float32
 	visible     []float32
 }
@@ -175,7 +175,7 @@ func (n *Network) newDecoding(count, points int, noMemory float32) decoding {
 		coordinates: make([]float32, 2*count*points),
 		labels:      make([]int64, count*points),
 		denseRow:    make([]int64, count),
-		noMemory:    make([]float32, count),
+		noMemory:    noMemory,
 		multimask:   make([]float32, count),
 		visible:     make([]float32, count),
 	}
@@ -183,7 +183,7 @@ func (n *Network) newDecoding(count, points int, noMemory float32) decoding {
 		d.labels[i] = int64(model.Padding)
 	}
 	for i := range count {
-		d.noMemory[i], d.visible[i] = noMemory, 1
+		d.visible[i] = 1
 	}
 	return d
 }
@@ -196,9 +196,9 @@ func (n *Network) decode(features *model.Features, image array, d decoding, ious
 
 // inputs are the mask decoder's, in the order in which its session names them.
 func (n *Network) inputs(features *model.Features, image array, d decoding) []array {
-	count := len(d.noMemory)
+	count := len(d.multimask)
 	return []array{
-		image, floats(d.noMemory, count), whole(features.HighRes0), whole(features.HighRes1),
+		image, floats([]float32{d.noMemory}, 1), whole(features.HighRes0), whole(features.HighRes1),
 		floats(d.coordinates, count, d.points, 2), integers(d.labels, count, d.points),
 		d.dense, integers(d.denseRow, count), floats(d.multimask, count), floats(d.visible, count),
 	}

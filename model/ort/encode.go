@@ -51,12 +51,16 @@ func (n *Network) EncodeMemory(features *model.Features, logits *tensor.Tensor, 
 	if err != nil {
 		return nil, err
 	}
-	err = n.memoryEncoder.call(
-		[]array{whole(features.Embedding), whole(logits), floats(scores, count), floats(hard, count)},
-		[]array{whole(memory)})
-	if err != nil {
-		memory.Release()
-		return nil, err
+	step := perRun(4 * n.config.ImageSize * n.config.ImageSize) // 16 channels of half the side
+	for first := 0; first < count; first += step {
+		end := min(first+step, count)
+		err := n.memoryEncoder.call(
+			[]array{whole(features.Embedding), rows(logits, first, end), floats(scores[first:end], end-first), floats(hard[first:end], end-first)},
+			[]array{rows(memory, first, end)})
+		if err != nil {
+			memory.Release()
+			return nil, err
+		}
 	}
 	return memory, nil
 }

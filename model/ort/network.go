@@ -21,9 +21,9 @@ type Options struct {
 	Pool    *tensor.Pool // where results come from, host memory; nil: a pool of its own without a budget
 	Library string       // path of ONNX Runtime's library; "": LibraryPath. Only the first network's counts
 
-	// NoSpin makes threads sleep between operators instead of waiting for the next one at full load. That is slower, but
-	// leaves the CPU to others. Between calls they sleep either way.
-	NoSpin bool
+	// Spin makes threads wait for the next operator at full load instead of asleep. That is for a machine with nothing else to
+	// do: where other work wants the CPUs, decoding say, a frame takes several times as long. Between calls they sleep anyway.
+	Spin bool
 }
 
 // Network is SAM 2 on the CPU; see [model.Network] for its methods' contracts.
@@ -32,6 +32,7 @@ type Network struct {
 	pool   *tensor.Pool
 
 	imageEncoder    *session
+	memoryQueries   *session
 	memoryAttention *session
 	maskPrompt      *session
 	maskDecoder     *session
@@ -74,7 +75,8 @@ func Open(config model.Config, graphs *sam2.Graphs, options Options) (*Network, 
 		inputs, outputs []string
 	}{
 		{&n.imageEncoder, "image encoder", graphs.ImageEncoder, []string{"pixels"}, []string{"embedding", "high_res_0", "high_res_1"}},
-		{&n.memoryAttention, "memory attention", graphs.MemoryAttention, []string{"embedding", "memory", "temporal", "pointers", "distances"}, []string{"conditioned"}},
+		{&n.memoryQueries, "memory queries", graphs.MemoryQueries, []string{"embedding"}, []string{"current", "queries"}},
+		{&n.memoryAttention, "memory attention", graphs.MemoryAttention, []string{"current", "queries", "memory", "temporal", "pointers", "distances"}, []string{"conditioned"}},
 		{&n.maskPrompt, "mask prompt", graphs.MaskPrompt, []string{"mask"}, []string{"dense", "logits", "visible"}},
 		{&n.maskDecoder, "mask decoder", graphs.MaskDecoder,
 			[]string{"embedding", "no_memory", "high_res_0", "high_res_1", "points", "labels", "dense", "dense_row", "multimask", "visible"},
@@ -97,9 +99,9 @@ func sessionOptions(options Options) (*onnxruntime.SessionOptions, error) {
 	if threads <= 0 {
 		threads = runtime.NumCPU()
 	}
-	spin := "1"
-	if options.NoSpin {
-		spin = "0"
+	spin := "0"
+	if options.Spin {
+		spin = "1"
 	}
 	err = errors.Join(
 		settings.SetIntraOpNumThreads(threads),
@@ -121,7 +123,7 @@ func (n *Network) Config() model.Config { return n.config }
 
 // Close frees the network. A network that Open did not finish may be closed too.
 func (n *Network) Close() error {
-	return errors.Join(n.imageEncoder.close(), n.memoryAttention.close(), n.maskPrompt.close(), n.maskDecoder.close(), n.memoryEncoder.close())
+	return errors.Join(n.imageEncoder.close(), n.memoryQueries.close(), n.memoryAttention.close(), n.maskPrompt.close(), n.maskDecoder.close(), n.memoryEncoder.close())
 }
 
 // want refuses a tensor that is not of the given type and shape on the host.

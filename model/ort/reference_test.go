@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"maskstream/model"
@@ -30,17 +29,24 @@ type bench struct {
 // open opens the small random network; its weights may be changed on the way. Everything is released when the test ends.
 func open(t testing.TB, change func(name string, weight []float32)) *bench {
 	t.Helper()
+	return openSize(t, 256, change)
+}
+
+// openSize is open for pictures of another size, which the weights do not mind.
+func openSize(t testing.TB, size int, change func(name string, weight []float32)) *bench {
+	t.Helper()
 	weights, config, err := sam2.Load(random64+"model.pt", random64+"model.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer weights.Close()
+	config.ImageSize = size
 	recorded, err := checkpoint.Open("testdata/random64.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := tensor.NewPool("test", tensor.Host(), 0)
-	network, err := Load(config, changed{checkpoint.NewWeights(weights), change}, Options{Pool: pool, Threads: 2})
+	network, err := Load(config, changed{checkpoint.NewWeights(weights), change}, Options{Pool: pool, Threads: 1})
 	if err != nil {
 		t.Fatalf("%v (`make setup` installs ONNX Runtime)", err)
 	}
@@ -304,9 +310,11 @@ func TestMemoriesAreEncodedAndAttendedToAsByTheReference(t *testing.T) {
 	for i := range 3 {
 		memories = append(memories, own(b, all.Index(i), nil))
 		pointers = append(pointers, own(b, predictions[i].Pointers.Index(0), nil))
-		got := every(8, b.Config().MemoryDim, widen(memories[i]))
 		want := b.want(fmt.Sprintf("memory/%d", i))
-		b.roundedAlike(fmt.Sprintf("memory/%d", i), got, want)
+		b.roundedAlike(fmt.Sprintf("memory/%d", i), widen(memories[i]), want)
+		for k, x := range want { // one number that is rounded otherwise can turn the attention of a cell
+			memories[i].BFloat16s()[k] = tensor.ToBFloat16(x)
+		}
 	}
 	for i, c := range []struct {
 		memories, rows []int
@@ -328,6 +336,33 @@ func TestMemoriesAreEncodedAndAttendedToAsByTheReference(t *testing.T) {
 		own(b, e, err)
 		cells := b.Config().Cells()
 		b.near(fmt.Sprintf("attention/%d", i), every(4, cells*cells, e.Float32s()), 2e-4)
+	}
+}
+
+func TestALargePictureIsAttendedToInBlocks(t *testing.T) {
+	b := openSize(t, 640, nil)
+	pixels, err := b.pool.New(tensor.Float32, 1, 3, 640, 640)
+	own(b, pixels, err)
+	fillWithNoise(pixels.Float32s())
+	f, err := b.EncodeImage(pixels)
+	own(b, f, err)
+	memory, err := b.pool.New(tensor.BFloat16, 1600, b.Config().MemoryDim)
+	own(b, memory, err)
+	for i := range memory.BFloat16s() {
+		memory.BFloat16s()[i] = tensor.ToBFloat16(float32(math.Sin(float64(i))))
+	}
+	e, err := b.AttendMemory(f, []model.Attention{{Memories: []model.SpatialMemory{{Features: memory, Temporal: 6}}}})
+	own(b, e, err)
+	b.near("large/level", every(16, 1600, f.Embedding.Float32s()), 1e-4)
+	b.near("large/attention", every(16, 1600, e.Float32s()), 2e-4)
+}
+
+// fillWithNoise writes the same numbers from −1 to 1 as testdata/record.py.
+func fillWithNoise(x []float32) {
+	state := uint32(1)
+	for i := range x {
+		state = state*1664525 + 1013904223
+		x[i] = float32(state>>16)/32768 - 1
 	}
 }
 
@@ -379,17 +414,4 @@ func TestAnAbsentObjectHasNoMaskAndTheNoObjectPointer(t *testing.T) {
 		t.Errorf("score %g, highest logit %g", p.ObjectScores[0], slices.Max(p.Logits.Float32s()))
 	}
 	b.same("pointer", p.Pointers.Float32s(), absent, 0)
-}
-
-func TestWeightsOfAnotherNetworkAreRefused(t *testing.T) {
-	weights, config, err := sam2.Load(random64+"model.pt", random64+"model.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer weights.Close()
-	config.NoObjEmbedSpatial = false
-	_, err = sam2.Build(config, checkpoint.NewWeights(weights))
-	if err == nil || !strings.Contains(err.Error(), "no_obj_embed_spatial") {
-		t.Errorf("got %v", err)
-	}
 }

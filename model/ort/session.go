@@ -108,10 +108,13 @@ func whole(t *tensor.Tensor) array {
 	return floats(t.Float32s(), t.Shape()...)
 }
 
-// rows is elements from first to before end of the tensor's first dimension.
+// rows is, like whole, elements from first to before end of the tensor's first dimension.
 func rows(t *tensor.Tensor, first, end int) array {
 	shape := append([]int{end - first}, t.Shape()[1:]...)
 	row := tensor.Elements(shape[1:])
+	if t.DType() == tensor.BFloat16 {
+		return bfloat16s(t.Bytes()[2*first*row:2*end*row], shape...)
+	}
 	return floats(t.Float32s()[first*row:end*row], shape...)
 }
 

@@ -20,7 +20,7 @@ func (m module) attend(q, kT, v onnx.Value) onnx.Value {
 	}
 	var blocks []onnx.Value
 	for start := 0; start < t; start += queryBlock {
-		block := m.Slice(q, axis, start, min(start+queryBlock, t), 1)
+		block := m.Slice(q, axis, start, min(start+queryBlock, t))
 		blocks = append(blocks, m.MatMul(m.Softmax(m.MatMul(block, kT)), v))
 	}
 	return m.Concat(axis, blocks...)

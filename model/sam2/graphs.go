@@ -16,7 +16,8 @@ var ErrUnusedWeights = errors.New("weights without a place in the network")
 // Graphs is a network as ONNX models. Their inputs and outputs are documented at the functions that build them, below.
 type Graphs struct {
 	ImageEncoder    []byte // pixels → embedding, high_res_0, high_res_1; see imageEncoder
-	MemoryAttention []byte // embedding, memory, temporal, pointers, distances → conditioned; see memoryAttention
+	MemoryQueries   []byte // embedding → current, queries; see memoryQueries
+	MemoryAttention []byte // current, queries, memory, temporal, pointers, distances → conditioned; see memoryAttention
 	MaskPrompt      []byte // mask → dense, logits, visible; see maskPrompt
 	MaskDecoder     []byte // embedding, high_res_0, high_res_1, prompts → logits, pointers, ious, scores; see maskDecoder
 	MemoryEncoder   []byte // embedding, logits, scores, binarize → memory; see memoryEncoder
@@ -36,6 +37,7 @@ func Build(c model.Config, weights Weights) (*Graphs, error) {
 		into  *[]byte
 	}{
 		{"image_encoder", imageEncoder, &graphs.ImageEncoder},
+		{"memory_queries", memoryQueries, &graphs.MemoryQueries},
 		{"memory_attention", memoryAttention, &graphs.MemoryAttention},
 		{"mask_prompt", maskPrompt, &graphs.MaskPrompt},
 		{"mask_decoder", maskDecoder, &graphs.MaskDecoder},

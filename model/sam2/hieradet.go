@@ -107,10 +107,16 @@ func (b hieraBlock) attention(m module, x onnx.Value, rest affine, side int) onn
 	}
 	queries := window * window
 	k, v := m.apply(qkv.part(b.out, b.out), x), m.apply(qkv.part(2*b.out, b.out), x)
-	q = m.Transpose(m.Reshape(q, n, queries, b.heads, head), 0, 2, 1, 3)  // windows×heads×queries×head
-	kT := m.Transpose(m.Reshape(k, n, tokens, b.heads, head), 0, 2, 3, 1) // windows×heads×head×tokens
-	v = m.Transpose(m.Reshape(v, n, tokens, b.heads, head), 0, 2, 1, 3)   // windows×heads×tokens×head
-	y := m.Transpose(m.attend(q, kT, v), 0, 2, 1, 3)                      // windows×queries×heads×head
+	split := func(x onnx.Value, tokens int) onnx.Value { // windows×heads×tokens×head
+		if b.heads == 1 {
+			return m.Reshape(x, n, 1, tokens, head)
+		}
+		return m.Transpose(m.Reshape(x, n, tokens, b.heads, head), 0, 2, 1, 3)
+	}
+	y := m.attend(split(q, queries), m.Transpose(split(k, tokens), 0, 1, 3, 2), split(v, tokens))
+	if b.heads > 1 {
+		y = m.Transpose(y, 0, 2, 1, 3) // windows×queries×heads×head
+	}
 	y = m.apply(m.linear("proj", b.out, b.out), m.Reshape(y, n, window, window, b.out))
 	return m.unpartition(y, side) // side×side×out
 }
@@ -139,7 +145,7 @@ func (m module) unpartition(x onnx.Value, side int) onnx.Value {
 	x = m.Transpose(m.Reshape(x, across, across, w, w, c), 0, 2, 1, 3, 4)
 	x = m.Reshape(x, across*w, across*w, c)
 	if across*w > side {
-		x = m.Slice(m.Slice(x, 0, 0, side, 1), 1, 0, side, 1)
+		x = m.Slice(m.Slice(x, 0, 0, side), 1, 0, side)
 	}
 	return x
 }

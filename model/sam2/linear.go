@@ -1,6 +1,9 @@
 package sam2
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // linear is y = x·weight + bias with weight in×out, while a graph is built: layers that nothing lies between are multiplied
 // together here, in float64, and cost nothing at run time.
@@ -21,6 +24,11 @@ func (l linear) then(next linear) linear {
 
 // affine is what is left of a normalisation: x·weight + bias, channel by channel.
 type affine struct{ weight, bias []float32 }
+
+// repeated is a for times pixels side by side.
+func (a affine) repeated(times int) affine {
+	return affine{slices.Repeat(a.weight, times), slices.Repeat(a.bias, times)}
+}
 
 // after is the layer that does a and after it l.
 func (l linear) after(a affine) linear {

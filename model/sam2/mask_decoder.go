@@ -30,13 +30,13 @@ func (m module) predictMasks(c model.Config, image, places, prompts, highRes0, h
 	own = append(own, m.take("iou_token.weight", 1, dim)...)
 	own = append(own, m.take("mask_tokens.weight", maskTokens, dim)...)
 	count := len(own) / dim
-	each := m.Slice(m.Slice(prompts, 1, 0, 1, 1), 2, 0, 1, 1) // n×1×1, for its n
+	each := m.Slice(m.Slice(prompts, 1, 0, 1), 2, 0, 1) // n×1×1, for its n
 	tokens := m.ConcatTo(1, m.Symbol("T"), m.Expand(m.Const(own, 1, count, dim), each), prompts)
 
 	tokens, image = m.in("transformer").twoWayTransformer(tokens, image, places)
 
-	out := decoded{tokens: m.Slice(tokens, 1, first+1, first+1+maskTokens, 1)}
-	token := func(i int) onnx.Value { return m.Reshape(m.Slice(tokens, 1, i, i+1, 1), n, dim) }
+	out := decoded{tokens: m.Slice(tokens, 1, first+1, first+1+maskTokens)}
+	token := func(i int) onnx.Value { return m.Reshape(m.Slice(tokens, 1, i, i+1), n, dim) }
 	var kernels []onnx.Value
 	for i := range maskTokens {
 		kernel := m.in("output_hypernetworks_mlps."+itoa(i)).mlp(token(first+1+i), m.Relu, dim, dim, dim, dim/8)
@@ -50,7 +50,7 @@ func (m module) predictMasks(c model.Config, image, places, prompts, highRes0, h
 	}
 	switch {
 	case !c.PredObjScores: // taken to be there
-		out.score = m.Expand(m.Const([]float32{10}, 1, 1), m.Slice(out.ious, 1, 0, 1, 1))
+		out.score = m.Expand(m.Const([]float32{10}, 1, 1), m.Slice(out.ious, 1, 0, 1))
 	case c.PredObjScoresMLP:
 		out.score = m.in("pred_obj_score_head").mlp(token(0), m.Relu, dim, dim, dim, 1)
 	default:
@@ -66,9 +66,11 @@ func (m module) predictMasks(c model.Config, image, places, prompts, highRes0, h
 func (m module) upscale(c model.Config, image, kernels, highRes0, highRes1 onnx.Value) onnx.Value {
 	n, side, dim := image.Dim(0), c.Cells(), c.EmbedDim
 	hw, mid, fine := side*side, dim/4, dim/8
-	level1 := m.Reshape(m.Transpose(m.Reshape(highRes1, mid, side, 2, side, 2), 1, 3, 2, 4, 0), hw*4, mid)
-	level0 := m.Reshape(highRes0, fine, side, 2, 2, side, 2, 2)
-	level0 = m.Reshape(m.Transpose(level0, 1, 4, 2, 5, 3, 6, 0), hw*16, fine)
+	// Channels go last first, so that the pixels are then moved whole.
+	level1 := m.Reshape(m.Transpose(m.Reshape(highRes1, mid, hw*4), 1, 0), side, 2, side, 2, mid)
+	level1 = m.Reshape(m.Transpose(level1, 0, 2, 1, 3, 4), hw*4, mid)
+	level0 := m.Reshape(m.Transpose(m.Reshape(highRes0, fine, hw*16), 1, 0), side, 2, 2, side, 2, 2, fine)
+	level0 = m.Reshape(m.Transpose(level0, 0, 3, 1, 4, 2, 5, 6), hw*16, fine)
 
 	x := m.Reshape(m.apply(m.spread("0", dim, mid), image), n, hw*4, mid)
 	x, rest := m.normalised("1", m.Add(x, level1), norm2dEpsilon)

@@ -51,7 +51,11 @@ func (m module) downsample(c model.Config, x onnx.Value) onnx.Value {
 		channels *= 4
 		x = m.conv(itoa(layer), x, channels, onnx.Window{Kernel: 3, Stride: 2, Pad: 1}, 1)
 		x = m.Transpose(x, 0, 2, 3, 1)
-		x = m.Gelu(m.norm(itoa(layer+1), x, norm2dEpsilon)) // n×H×W×channels
+		side := x.Dim(1)
+		y, rest := m.normalised(itoa(layer+1), x, norm2dEpsilon) // n×H×W×channels
+		// A row of pixels at once: over a few channels at a time this takes longer than the convolution.
+		y = m.Gelu(m.affine(rest.repeated(side), m.Reshape(y, y.Dim(0), side, side*channels)))
+		x = m.Reshape(y, y.Dim(0), side, side, channels)
 		if layer += 3; x.Dim(1) > c.Cells() {
 			x = m.Transpose(x, 0, 3, 1, 2)
 			continue

@@ -111,10 +111,14 @@ func (m module) norm(name string, x onnx.Value, epsilon float32) onnx.Value {
 func (m module) normalised(name string, x onnx.Value, epsilon float32) (onnx.Value, affine) {
 	shape, c := x.Shape(), x.Dim(-1)
 	a := affine{m.take(name+".weight", c), m.take(name+".bias", c)}
-	if len(shape) == 3 && shape[0] < 0 {
+	if len(shape) == 3 && unknown(shape[1:]) == 0 && (shape[0] < 0 || shape[0] == 1) {
 		return m.InstanceNorm(x, epsilon), a
 	}
-	flat := m.InstanceNorm(m.Reshape(x, 1, m.rows(shape[:len(shape)-1]), c), epsilon)
+	n, rows := 1, shape[:len(shape)-1]
+	if shape[0] < 0 {
+		n, rows = shape[0], rows[1:]
+	}
+	flat := m.InstanceNorm(m.Reshape(x, n, m.rows(rows), c), epsilon)
 	return m.Reshape(flat, shape...), a
 }
 

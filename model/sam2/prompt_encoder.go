@@ -32,7 +32,7 @@ func (m module) embedPoints(c model.Config, frequencies []float32, points, label
 	real := m.Reshape(m.GreaterOrEqual(labels, m.Ints(0)), n, p, 1)
 	embedded := m.Add(m.Where(real, place, m.Scalar(0)), meaning)
 
-	pad := m.Expand(m.Const(padding, 1, 1, dim), m.Reshape(m.Slice(labels, 1, 0, 1, 1), n, 1, 1)) // n×1×C
+	pad := m.Expand(m.Const(padding, 1, 1, dim), m.Reshape(m.Slice(labels, 1, 0, 1), n, 1, 1)) // n×1×C
 	return m.ConcatTo(1, m.Symbol("P+1"), embedded, pad)
 }
 

@@ -20,7 +20,7 @@ const (
 // maskDecoder builds the graph of _forward_sam_heads (modeling/sam2_base.py): prompt encoder, mask decoder, choice of the mask,
 // and what becomes of an absent object.
 //
-//	embedding e×C×h×w with e = n or 1 for all; no_memory n, 1 where the no-memory embedding is to be added, else 0
+//	embedding e×C×h×w with e = n or 1 for all; no_memory 1, 1 where the no-memory embedding is to be added, else 0
 //	high_res_0 1×C/8×4h×4w, high_res_1 1×C/4×2h×2w
 //	points n×P×2 in pixels, labels n×P, P ≥ 1
 //	dense d×4h×4w logits, dense_row n: 0 for no dense prompt, else 1 + its place in dense
@@ -33,7 +33,7 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 	n, side, dim, low := g.Symbol("n"), c.Cells(), c.EmbedDim, c.LowRes()
 	hw, p := side*side, g.Symbol("P")
 	embedding := g.Input("embedding", onnx.Float, g.Symbol("e"), dim, side, side)
-	noMemory := g.Input("no_memory", onnx.Float, n)
+	noMemory := g.Input("no_memory", onnx.Float, 1)
 	highRes0 := g.Input("high_res_0", onnx.Float, 1, dim/8, 4*side, 4*side)
 	highRes1 := g.Input("high_res_1", onnx.Float, 1, dim/4, 2*side, 2*side)
 	points := g.Input("points", onnx.Float, n, p, 2)
@@ -45,11 +45,12 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 
 	prompt := m.in("sam_prompt_encoder")
 	frequencies := prompt.take("pe_layer.positional_encoding_gaussian_matrix", 2, dim/2)
-	sparse := prompt.embedPoints(c, frequencies, points, labels)                            // n×(P+1)×C
-	ground := m.Gather(prompt.embedMasks(c, dense), denseRow)                               // n×hw×C
-	none := m.Mul(m.Reshape(noMemory, n, 1, 1), m.here().weight("no_mem_embed", 1, 1, dim)) // n×1×C
+	sparse := prompt.embedPoints(c, frequencies, points, labels) // n×(P+1)×C
+	ground := prompt.embedMasks(c, dense)                        // (1+d)×hw×C
+	ground = m.Add(ground, m.Mul(noMemory, m.here().weight("no_mem_embed", 1, 1, dim)))
+	ground = m.Gather(ground, denseRow) // n×hw×C
 	image := m.Transpose(m.Reshape(embedding, embedding.Dim(0), dim, hw), 0, 2, 1)
-	image = m.Add(m.Add(ground, none), m.Assume(image, 1, hw, dim)) // n×hw×C
+	image = m.Add(ground, m.Assume(image, 1, hw, dim)) // n×hw×C
 
 	places := m.Const(randomPosition(frequencies, side), hw, dim)
 	d := m.in("sam_mask_decoder").predictMasks(c, image, places, sparse, highRes0, highRes1)
@@ -63,7 +64,7 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 		token = m.Where(wanted, chosen, token) // an unstable single mask is replaced, but not its token
 	} else {
 		token = m.Expand(m.Reshape(token, 1, 1), wanted)
-		tokens = m.Expand(m.Slice(tokens, 1, 0, 1, 1), tokens)
+		tokens = m.Expand(m.Slice(tokens, 1, 0, 1), tokens)
 	}
 
 	head := m.pointerHead(c)
@@ -95,10 +96,10 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 // mask 0 is not stable, else mask 0. A mask is stable when nearly as much of it lies above +delta as above −delta.
 func (m module) chooseMask(d decoded, several onnx.Value) onnx.Value {
 	n := d.masks.Dim(0)
-	best := m.Add(m.ArgMax(m.Slice(d.ious, 1, 1, maskTokens, 1), 1), m.Ints(1)) // n×1
+	best := m.Add(m.ArgMax(m.Slice(d.ious, 1, 1, maskTokens), 1), m.Ints(1)) // n×1
 
 	pixels := d.masks.Dim(2) * d.masks.Dim(3)
-	single := m.Reshape(m.Slice(d.masks, 1, 0, 1, 1), n, pixels)
+	single := m.Reshape(m.Slice(d.masks, 1, 0, 1), n, pixels)
 	area := func(threshold float32) onnx.Value { // n×1
 		return m.ReduceSum(m.Cast(m.Greater(single, m.Scalar(threshold)), onnx.Float), 1)
 	}

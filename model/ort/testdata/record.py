@@ -83,7 +83,7 @@ with torch.inference_mode():
         full = torch.nn.functional.interpolate(logits[i][None, None], size=(s, s), mode="bilinear", align_corners=False)
         m, place = model._encode_new_memory(feats, sizes, full, torch.tensor([[score]]), hard)
         memories.append(m.to(torch.bfloat16).flatten(2).permute(0, 2, 1))
-        out[f"memory/{i}"] = memories[-1][0, ::8].float().contiguous()  # every eighth cell
+        out[f"memory/{i}"] = memories[-1][0].contiguous()
     place = place[-1].flatten(2).permute(2, 0, 1)
     pointers = torch.stack([out[f"prompt/{i}/pointer"] for i in range(3)])
 
@@ -103,5 +103,23 @@ with torch.inference_mode():
             places.append(t[:, None].repeat_interleave(pieces, 0))
         r = model.memory_attention(curr=feats[-1:], curr_pos=pos[-1:], memory=torch.cat(parts), memory_pos=torch.cat(places), num_obj_ptr_tokens=len(ptrs) * pieces)
         out[f"attention/{i}"] = r.permute(1, 2, 0).reshape(c, h, h)[::4].contiguous()  # every fourth channel
+
+# A larger square, 40×40 cells, of noise: attention runs in blocks there.
+cfg.image_size = 640
+model = instantiate(cfg, _recursive_=True).eval()
+model.load_state_dict(torch.load(sys.argv[2], map_location="cpu", weights_only=True)["model"])
+noise, state = np.empty(3 * 640 * 640, np.float32), 1
+for i in range(noise.size):
+    state = (state * 1664525 + 1013904223) % 2**32
+    noise[i] = (state >> 16) / 32768 - 1
+with torch.inference_mode():
+    backbone = model.forward_image(torch.from_numpy(noise).view(1, 3, 640, 640))
+    _, feats, pos, sizes = model._prepare_backbone_features(backbone)
+    h = sizes[-1][0]
+    out["large/level"] = feats[-1].permute(1, 2, 0).view(1, -1, h, h)[:, ::16].contiguous()
+    m = torch.sin(torch.arange(h * h * model.mem_dim).float()).to(torch.bfloat16).float().view(h * h, 1, model.mem_dim)
+    place = model.memory_encoder.position_encoding(torch.zeros(1, model.mem_dim, h, h)).flatten(2).permute(2, 0, 1) + model.maskmem_tpos_enc[6]
+    r = model.memory_attention(curr=feats[-1:], curr_pos=pos[-1:], memory=m, memory_pos=place, num_obj_ptr_tokens=0)
+    out["large/attention"] = r.permute(1, 2, 0).reshape(1, -1, h, h)[:, ::16].contiguous()
 
 save_file(out, sys.argv[4])

@@ -1,0 +1,118 @@
+package clip
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"maskstream/frames"
+	"maskstream/propagate"
+	"maskstream/tensor"
+)
+
+const pictureBytes, pixelBytes = 3 * 4 * 2, 4 * 3 * 4
+
+// film gives count pictures, and counts how often it is opened and how many pictures are read.
+type film struct {
+	count, opened, read, closed int
+	pool                        *tensor.Pool
+}
+
+type reel struct {
+	film *film
+	next int
+}
+
+func (f *film) open(context.Context) (Reader, error) {
+	f.opened++
+	return &reel{film: f}, nil
+}
+
+func (r *reel) Next(context.Context) (*frames.Picture, error) {
+	if r.next == r.film.count {
+		return nil, io.EOF
+	}
+	r.film.read++
+	p := &frames.Picture{Width: 4, Height: 2, Format: frames.RGB24, Planes: [3][]byte{make([]byte, pictureBytes)}, Strides: [3]int{12}, Meta: frames.Meta{Frame: r.next}}
+	r.next++
+	return p.Own(nil), nil
+}
+
+func (r *reel) Close() error {
+	r.film.closed++
+	return nil
+}
+
+func (f *film) convert(p *frames.Picture) (*frames.Frame, error) {
+	pixels, err := f.pool.New(tensor.Float32, 1, 3, 2, 2)
+	if err != nil {
+		return nil, err
+	}
+	return frames.NewFrame(pixels, p.Retain()), nil
+}
+
+// walk asks for frames in order and returns the numbers that came, up to the end of the film.
+func walk(t *testing.T, c *Clip, numbers ...int) (got []int) {
+	t.Helper()
+	for _, n := range numbers {
+		frame, err := c.Frame(t.Context(), n)
+		if errors.Is(err, propagate.ErrPastEnd) {
+			return got
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, frame.Picture.Meta.Frame)
+		frame.Release()
+	}
+	return got
+}
+
+func upTo(n int) (numbers []int) {
+	for i := range n {
+		numbers = append(numbers, i)
+	}
+	return numbers
+}
+
+func TestFramesAreReachedInAnyOrderWithinTheBudget(t *testing.T) {
+	descending := upTo(20)
+	slices.Reverse(descending)
+	const frame = pictureBytes + pixelBytes
+	for name, c := range map[string]struct {
+		options Options
+		ask     []int
+		want    []int
+		opened  int
+		read    int // pictures decoded
+	}{
+		"forward needs one opening":                    {Options{}, upTo(20), upTo(20), 1, 20},
+		"the same frame again is not read again":       {Options{}, []int{3, 3, 3}, []int{3, 3, 3}, 1, 4},
+		"past the end":                                 {Options{}, []int{18, 19, 20}, []int{18, 19}, 1, 20},
+		"back without a budget opens again":            {Options{}, []int{5, 2}, []int{5, 2}, 2, 6 + 3},
+		"backwards within the budget":                  {Options{Budget: 20 * frame}, append(upTo(20), descending...), append(upTo(20), descending...), 1, 20},
+		"backwards beyond it goes in blocks of frames": {Options{Budget: 10 * frame}, descending, descending, 4, 53},
+		"every third":                                  {Options{Every: 3}, []int{0, 3, 6, 18, 21}, []int{0, 3, 6, 18}, 1, 20},
+		"the limit counts processed frames":            {Options{Every: 3, Limit: 2}, []int{0, 3, 6}, []int{0, 3}, 1, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &film{count: 20, pool: tensor.NewPool("test", tensor.Host(), 0)}
+			clip := New(f.open, f.convert, c.options)
+			if got := walk(t, clip, c.ask...); !slices.Equal(got, c.want) {
+				t.Errorf("frames %v, want %v", got, c.want)
+			}
+			if f.opened != c.opened || f.read != c.read {
+				t.Errorf("opened %d times and read %d pictures, want %d and %d", f.opened, f.read, c.opened, c.read)
+			}
+			if peak := f.pool.Stats().PeakBytes; c.options.Budget > 0 && peak > c.options.Budget {
+				t.Errorf("%d bytes of pixels at once, the budget is %d", peak, c.options.Budget)
+			}
+			if err := clip.Close(); err != nil || f.closed != f.opened {
+				t.Errorf("closed %d of %d readers, %v", f.closed, f.opened, err)
+			}
+			tensor.NoLeaks(t, f.pool)
+		})
+	}
+}
