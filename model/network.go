@@ -99,6 +99,9 @@ type Prompt struct {
 	// Multimask asks for three candidates of which the one with the best predicted IoU is returned; otherwise token 0, or
 	// the best candidate where token 0 is unstable (dynamic_multimask_via_stability, 0.05 and 0.98).
 	Multimask bool
+	// Alternatives asks for every mask that was proposed beside the answer. All prompts of a batch ask for it or none; it
+	// excludes Mask.
+	Alternatives bool
 }
 
 // Prediction is the mask decoder's answer for n objects, gated: where the object score is ≤ 0 every logit is −1024 and the
@@ -108,6 +111,7 @@ type Prediction struct {
 	Pointers     *tensor.Tensor // n×C float32
 	PredictedIoU []float32      // n
 	ObjectScores []float32      // n logits
+	Alternatives *Alternatives  // where the prompts asked for them, else nil
 }
 
 // Release gives the tensors back. Nil is ignored.
@@ -117,7 +121,29 @@ func (p *Prediction) Release() {
 	}
 	p.Logits.Release()
 	p.Pointers.Release()
+	p.Alternatives.Release()
 }
+
+// Alternatives are the four masks that the mask decoder proposes for each of n prompts: the single one, then the three among which
+// Multimask chooses. Logits are as predicted, not gated; pointers are gated as the prediction's. Where the network takes every
+// pointer from the single mask's token (use_multimask_token_for_obj_ptr is off), all four are that one.
+type Alternatives struct {
+	Logits       *tensor.Tensor // n×4×4h×4w float32
+	Pointers     *tensor.Tensor // n×4×C float32
+	PredictedIoU []float32      // n·4
+}
+
+// Release gives the tensors back. Nil is ignored.
+func (a *Alternatives) Release() {
+	if a == nil {
+		return
+	}
+	a.Logits.Release()
+	a.Pointers.Release()
+}
+
+// Proposals is how many masks Alternatives hold for each prompt.
+const Proposals = 4
 
 // NoObjectLogit is every logit of a mask whose object is absent (NO_OBJ_SCORE).
 const NoObjectLogit = -1024

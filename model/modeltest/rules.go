@@ -72,6 +72,9 @@ func (n *Network) prompts(embedding *tensor.Tensor, prompts []model.Prompt) erro
 		if len(p.Points) != len(prompts[0].Points) {
 			errs = append(errs, fmt.Errorf("modeltest: ragged batch: prompt %d has %d points, the first %d", i, len(p.Points), len(prompts[0].Points)))
 		}
+		if p.Alternatives != prompts[0].Alternatives || p.Alternatives && p.Mask != nil {
+			errs = append(errs, fmt.Errorf("modeltest: prompt %d and the first disagree on alternatives, or a drawn mask asks for them", i))
+		}
 		if p.Logits != nil {
 			errs = append(errs, want("previous logits", p.Logits, tensor.Float32, 4*h, 4*h))
 		}

@@ -144,11 +144,25 @@ func (m module) conv(name string, x onnx.Value, out int, window onnx.Window, gro
 
 // mlp is sam2_utils.MLP: linear layers with an activation between them.
 func (m module) mlp(x onnx.Value, activation func(onnx.Value) onnx.Value, sizes ...int) onnx.Value {
-	for i := 1; i < len(sizes); i++ {
-		x = m.apply(m.linear("layers."+itoa(i-1), sizes[i-1], sizes[i]), x)
-		if i < len(sizes)-1 {
+	return m.perceptron(m.layers(sizes...), activation, x)
+}
+
+// layers reads the linear layers of an MLP.
+func (m module) layers(sizes ...int) []linear {
+	all := make([]linear, len(sizes)-1)
+	for i := range all {
+		all[i] = m.linear("layers."+itoa(i), sizes[i], sizes[i+1])
+	}
+	return all
+}
+
+// perceptron applies linear layers with an activation between them.
+func (m module) perceptron(layers []linear, activation func(onnx.Value) onnx.Value, x onnx.Value) onnx.Value {
+	for i, l := range layers {
+		if i > 0 {
 			x = activation(x)
 		}
+		x = m.apply(l, x)
 	}
 	return x
 }
