@@ -111,7 +111,10 @@ func TestBothDoorsAnswerAlike(t *testing.T) {
 		{"demo.reverse", `{"objects":[-1]}`, "POST", "/demo/reverse", "", 400},
 		{"demo.reverse", `{"frames":0}`, "POST", "/demo/reverse", "", 400},
 		{"demo.reverse", `{"frames":1.5}`, "POST", "/demo/reverse", "", 400},
-		{"demo.discover", `{"options":{}}`, "POST", "/demo/discover", "", 501},
+		{"demo.discover", `{"options":{"points_per_side":8}}`, "POST", "/demo/discover", "", 200},
+		{"demo.discover", ``, "POST", "/demo/discover", "", 200},
+		{"demo.discover", `{"options":[]}`, "POST", "/demo/discover", "", 400},
+		{"demo.discover", `{"points_per_side":8}`, "POST", "/demo/discover", "", 400},
 		{"demo.reset", ``, "POST", "/demo/reset", "", 200},
 		{"demo.add", `{"url":"concat:/etc/passwd"}`, "PUT", "/demo", "", 501},
 		{"demo.drop", ``, "DELETE", "/demo", "", 501},
@@ -137,6 +140,9 @@ func TestBothDoorsAnswerAlike(t *testing.T) {
 		}
 		if r := f.reverses; len(r) != 2 || len(r[0].Objects) != 1 || r[0].Frames != 300 || r[1].Objects != nil || r[1].Frames != 0 {
 			t.Errorf("reverses %+v", r)
+		}
+		if o := f.options; len(o) != 2 || o[0] != `{"points_per_side":8}` || o[1] != "" {
+			t.Errorf("options %q", o)
 		}
 	}
 }

@@ -126,6 +126,22 @@ func decodeReverse(body []byte) (ReverseRequest, error) {
 	return request, nil
 }
 
+// decodeDiscover returns the options as they are, empty where there are none: whoever finds objects knows them.
+func decodeDiscover(body []byte) ([]byte, error) {
+	var wire struct {
+		Options json.RawMessage `json:"options"`
+	}
+	if len(bytes.TrimSpace(body)) > 0 {
+		if err := decode(body, &wire); err != nil {
+			return nil, err
+		}
+	}
+	if len(wire.Options) > 0 && wire.Options[0] != '{' {
+		return nil, Errorf(BadRequest, "options: %.40s is not a JSON object", wire.Options)
+	}
+	return wire.Options, nil
+}
+
 // decodePrompt validates a prompt for a picture of size [height, width].
 func decodePrompt(body []byte, size [2]int) (PromptRequest, error) {
 	// Slices and not arrays: encoding/json fills and cuts arrays without a word.

@@ -29,8 +29,12 @@ const (
 	Drop     Verb = "drop"
 )
 
-// callTimeout bounds a request: the stream may be in the middle of a long step, or stuck.
-const callTimeout = 10 * time.Second
+// callTimeout bounds a request: the stream may be in the middle of a long step, or stuck. Looking at a whole picture takes longer than
+// any other step.
+const (
+	callTimeout     = 10 * time.Second
+	discoverTimeout = time.Minute
+)
 
 // Service knows the streams by name and is the one table of verbs behind every door. Safe for concurrent use.
 type Service struct {
@@ -133,7 +137,11 @@ func (s *Service) Preview(name string) (http.Handler, error) {
 // Call does one verb. body is the JSON of contract.md's table, empty where the verb takes none; reply marshals to JSON.
 // Every error is an *Error.
 func (s *Service) Call(ctx context.Context, verb Verb, name string, body []byte) (reply any, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	timeout := callTimeout
+	if verb == Discover {
+		timeout = discoverTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if reply, err = s.call(ctx, verb, name, body); err != nil {
 		return nil, toError(err)
@@ -191,7 +199,11 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 			Accepted bool `json:"accepted"`
 		}{true}, stream.Reverse(ctx, request)
 	case Discover:
-		return nil, Errorf(NotSupported, "%s is not supported by this version", verb)
+		options, err := decodeDiscover(body)
+		if err != nil {
+			return nil, err
+		}
+		return stream.Discover(ctx, options)
 	case List, Add, Drop: // above
 	}
 	return nil, Errorf(NotFound, "there is no verb %q", fmt.Sprint(verb))

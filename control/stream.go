@@ -23,6 +23,9 @@ type Stream interface {
 	Reset(ctx context.Context) error
 	// Reverse begins a pass back over the frames that are kept and does not wait for it; a second is refused as busy.
 	Reverse(ctx context.Context, request ReverseRequest) error
+	// Discover starts to track what is on the newest frame and not tracked yet, and returns all masks. options is a JSON object of
+	// automatic mask generation's options, or empty for the defaults.
+	Discover(ctx context.Context, options []byte) (*rle.Frame, error)
 	// Status is a snapshot; it does not wait.
 	Status() StreamStatus
 	// Preview shows the picture with masks drawn in; nil where there is none.

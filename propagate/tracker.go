@@ -180,6 +180,9 @@ func (t *Tracker) Conditioned() []int {
 	return slices.Compact(all)
 }
 
+// Look says what all objects look like on a frame, as far as that is remembered. The caller releases the result.
+func (t *Tracker) Look(frame int) *Result { return t.look(frame, memory.Conditioning) }
+
 // look gathers what all objects look like on a frame: a pending answer of the given kind first, then what is remembered
 // (_consolidate_temp_output_across_obj).
 func (t *Tracker) look(frame int, kind memory.Kind) *Result {

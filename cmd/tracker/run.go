@@ -83,14 +83,16 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	if err != nil {
 		return err
 	}
+	version := versionsOf(engines{}).Version
 	server, err := control.NewServer(service, control.ServerOptions{
 		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(versionsOf(engines{}).Version)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(version)},
 	})
 	if err != nil {
 		return err
 	}
+	door := control.NewNATS(service, control.NATSOptions{Connection: bus.connection, Prefix: config.NATS.Prefix, Version: version, Log: log})
 	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras))
 
 	group, running := errgroup.WithContext(ctx)
@@ -103,6 +105,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		})
 	}
 	group.Go(func() error { return server.Run(running) })
+	group.Go(func() error { return door.Run(running) })
 	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}

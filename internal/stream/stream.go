@@ -25,6 +25,7 @@ import (
 	"maskstream/frames"
 	"maskstream/internal/queue"
 	"maskstream/model"
+	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
@@ -56,7 +57,8 @@ type Config struct {
 	HistoryBytes int64        // of them at most; 0: no limit
 	HistoryPool  *tensor.Pool // where they live (offload_video_to_cpu); nil: a pool of their own
 
-	Prompts    []Prompt // on the first frame
+	Prompts    []Prompt     // on the first frame
+	Auto       *amg.Options // find the objects on the first frame, with these options; nil: do not
 	LostAfter  time.Duration
 	NonOverlap bool
 	Preview    http.Handler        // nil where there is none

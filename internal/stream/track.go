@@ -11,6 +11,7 @@ import (
 	"maskstream/memory"
 	"maskstream/propagate"
 	"maskstream/rle"
+	"maskstream/tensor"
 )
 
 // track is the state of the track goroutine.
@@ -18,6 +19,7 @@ type track struct {
 	stream  *Stream
 	tracker *propagate.Tracker
 	store   *frames.Store // of the past; nil where the stream keeps none
+	scratch *tensor.Pool  // of what is found on a picture
 
 	latest *frames.Frame // one reference; nil before the first
 	index  int           // of the next frame
@@ -31,7 +33,7 @@ type track struct {
 func (s *Stream) newTrack() *track {
 	options := s.config.Tracking
 	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
-	return &track{stream: s, tracker: propagate.New(s.config.Network, options), store: s.store, behind: map[int]*follower{}}
+	return &track{stream: s, tracker: propagate.New(s.config.Network, options), store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
 }
 
 func (t *track) close() {
@@ -101,7 +103,7 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	t.latest = frame
 	t.keep(frame)
 	if frame.Index == 0 {
-		t.start()
+		t.start(ctx)
 	}
 	started := time.Now()
 	result := &propagate.Result{Frame: frame.Index, Pass: memory.Forward}
@@ -128,7 +130,14 @@ func (t *track) keep(frame *frames.Frame) {
 }
 
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
-func (t *track) start() {
+func (t *track) start(ctx context.Context) {
+	if auto := t.stream.config.Auto; auto != nil {
+		if result, err := t.discover(ctx, *auto); err != nil {
+			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
+		} else {
+			result.Release()
+		}
+	}
 	for i, p := range t.stream.config.Prompts {
 		result, err := t.prompt(t.latest, p)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"maskstream/control"
 	"maskstream/frames"
+	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/tensor"
@@ -151,7 +152,7 @@ func toControl(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, propagate.ErrPrompt):
+	case errors.Is(err, propagate.ErrPrompt), errors.Is(err, amg.ErrOptions):
 		code = control.BadRequest
 	case errors.Is(err, propagate.ErrUnknownObject):
 		code = control.NotFound
