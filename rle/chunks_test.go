@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -103,6 +104,20 @@ func TestBuffersDoNotGrowWithTheNumberOfMasks(t *testing.T) {
 	}
 	if one, nine := of(maps), of(many); nine > one {
 		t.Errorf("room for %d changes after %d masks, and for %d after %d", one, len(maps), nine, len(many))
+	}
+}
+
+func TestManyMasksTakeAFifthOfTheirCanvasesAtMost(t *testing.T) {
+	const n, low, height, width = 300, 64, 135, 240
+	maps := roughBlobs(n, low)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var chunks Chunks
+	masks := chunks.Encode(0, maps, low, low, height, width)
+	runtime.ReadMemStats(&after)
+	// Everything that was ever allocated, against a float and a byte for each pixel of all masks at once.
+	if got, canvases := after.TotalAlloc-before.TotalAlloc, uint64(n*height*width*5); got > canvases/5 {
+		t.Errorf("%d bytes for %d masks, their canvases take %d", got, len(masks), canvases)
 	}
 }
 
