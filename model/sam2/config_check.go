@@ -65,11 +65,11 @@ func (c *checker) file(m *yamlBase) {
 	c.neck("image_encoder.neck.", &m.ImageEncoder.Neck, channels)
 	only(c, "image_encoder.scalp", m.ImageEncoder.Scalp, 1)
 	c.base(m)
-	c.memoryAttention("memory_attention.", &m.MemoryAttention, m)
-	c.memoryEncoder("memory_encoder.", &m.MemoryEncoder, m.ImageEncoder.Neck.DModel)
 	if m.Perceiver.Target != "" {
 		c.perceiver("spatial_perceiver.", &m.Perceiver, m)
 	}
+	c.memoryAttention("memory_attention.", &m.MemoryAttention, m)
+	c.memoryEncoder("memory_encoder.", &m.MemoryEncoder, m.ImageEncoder.Neck.DModel)
 }
 
 func (c *checker) base(m *yamlBase) {

@@ -47,17 +47,20 @@ func describe(c *checkpoint.Checkpoint, seen []fact, nearest model.Config, diffe
 		return false
 	}
 	const give = "if it is one, give its configuration with --model-config FILE.yaml"
+	hiera, repvit := seen[0].value != "0", starts("image_encoder.trunk.body.stages_0.blocks.0.token_mixer.")
 	switch {
 	case starts("vision_encoder."):
 		return "its names are those of Hugging Face transformers; take the .pt file of facebookresearch/sam2 instead"
 	case starts("image_encoder.patch_embed."):
 		return "it is a Segment Anything 1 model, which has no memory; take one of SAM 2"
-	case starts("image_encoder.trunk.") && seen[0].value == "0":
+	case starts("image_encoder.trunk.") && !hiera && !repvit:
 		return "its image encoder is neither a Hiera nor EdgeTAM's RepViT; it is no model of facebookresearch/sam2 or EdgeTAM"
-	case seen[0].value == "0":
+	case !hiera && !repvit:
 		return "it has no image encoder of SAM 2; " + give
 	case len(differing) <= 3:
 		return fmt.Sprintf("it is almost %s, but %s; %s", nearest.Name, strings.Join(differing, ", "), give)
+	case repvit:
+		return fmt.Sprintf("it is like EdgeTAM, but %s, and %d more; %s", differing[0], len(differing)-1, give)
 	}
 	return fmt.Sprintf("a Hiera of %s %s and %s %s at %s %s is none of the known models; give its configuration with --model-config FILE.yaml",
 		seen[0].key, seen[0].value, seen[1].key, seen[1].value, seen[4].key, seen[4].value)

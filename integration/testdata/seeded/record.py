@@ -2,7 +2,7 @@
 
 usage: record.py CONFIG.yaml MODEL SCRIPT.json OUT FRAMES KEEP
 Reads FRAMES frames and writes OUT.expected.json (masks) and OUT.safetensors (every KEEP-th row and column of the low-resolution logits), and adds the
-names and shapes of MODEL's weights to shapes.json.gz here unless it is a published model of SAM 2.
+names and shapes of MODEL's weights to shapes.json.gz here where its configuration is one of this folder.
 The frames are those of ../random64/frames, every pixel repeated to the model's size.
 Needs: pip install torch torchvision safetensors pycocotools pillow hydra-core iopath, and sam2 (pip install --no-deps sam2==1.1.0)
 or, for EdgeTAM, in an environment of its own, edgetam-dimos and timm (both --no-deps).
@@ -117,7 +117,7 @@ if __name__ == "__main__":
     path, name, script_path, out, count, keep = sys.argv[1:]
     script = json.load(open(script_path))
     model = build(path, script["options"])
-    if not name.startswith(("sam2_hiera_", "sam2.1_hiera_")):
+    if os.path.dirname(os.path.abspath(path)) == here:
         shapes_path = here + "/shapes.json.gz"
         shapes = json.loads(gzip.open(shapes_path).read()) if os.path.exists(shapes_path) else {}
         shapes[name] = {k: list(v.shape) for k, v in model.state_dict().items()}
