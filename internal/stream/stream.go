@@ -72,10 +72,10 @@ type Stream struct {
 	config Config
 	meter  *meter
 
-	frames   *queue.Queue[*frames.Frame] // ingest → track
-	results  *queue.Queue[work]          // track → encode
-	commands chan func(*track)           // verbs → track
-	done     chan struct{}               // closed when Run has ended
+	frames   *queue.Queue[*frames.Frame]        // ingest → track
+	results  *queue.Queue[work]                 // track → encode
+	commands chan func(context.Context, *track) // verbs → track, with the stream's context
+	done     chan struct{}                      // closed when Run has ended
 }
 
 // work is a result on its way to the sinks.
@@ -101,7 +101,7 @@ func New(config Config) *Stream {
 		config:   config,
 		frames:   queue.New(frameQueue, policy, (*frames.Frame).Release),
 		results:  queue.New(resultQueue, queue.Wait, work.release),
-		commands: make(chan func(*track)),
+		commands: make(chan func(context.Context, *track)),
 		done:     make(chan struct{}),
 		meter:    newMeter(),
 	}
@@ -151,7 +151,7 @@ func (s *Stream) track(ctx context.Context) error {
 	for {
 		select { // commands go first: somebody waits for the answer
 		case command := <-s.commands:
-			command(t)
+			command(ctx, t)
 			continue
 		default:
 		}
@@ -170,7 +170,7 @@ func (s *Stream) track(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case command := <-s.commands:
-			command(t)
+			command(ctx, t)
 		case <-ready:
 		}
 	}

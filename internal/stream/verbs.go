@@ -29,7 +29,7 @@ func (s *Stream) Clear(ctx context.Context, object int, frame control.FrameRef) 
 
 // Remove forgets an object.
 func (s *Stream) Remove(ctx context.Context, object int) error {
-	return s.tell(ctx, func(t *track) error {
+	return s.tell(ctx, func(ctx context.Context, t *track) error {
 		if !t.tracker.Remove(object) {
 			return control.Errorf(control.NotFound, "object %d is not tracked: GET /api/streams/%s lists those that are", object, s.config.Name)
 		}
@@ -39,7 +39,7 @@ func (s *Stream) Remove(ctx context.Context, object int) error {
 
 // Reset forgets all objects.
 func (s *Stream) Reset(ctx context.Context) error {
-	return s.tell(ctx, func(t *track) error {
+	return s.tell(ctx, func(ctx context.Context, t *track) error {
 		ids := t.tracker.Objects()
 		t.tracker.Reset()
 		return t.removed(ctx, ids...)
@@ -62,7 +62,7 @@ func (t *track) removed(ctx context.Context, ids ...int) error {
 // ask lets the track goroutine look at the latest frame and waits for the result to come out of the encoder.
 func (s *Stream) ask(ctx context.Context, frame control.FrameRef, look func(*track) (*propagate.Result, error)) (*rle.Frame, error) {
 	reply := make(chan *rle.Frame, 1)
-	err := s.tell(ctx, func(t *track) error {
+	err := s.tell(ctx, func(ctx context.Context, t *track) error {
 		if t.latest == nil {
 			return ErrNoPicture
 		}
@@ -88,17 +88,23 @@ func (s *Stream) ask(ctx context.Context, frame control.FrameRef, look func(*tra
 	}
 }
 
-// tell runs command on the track goroutine, between frames, and waits for it.
-func (s *Stream) tell(ctx context.Context, command func(*track) error) error {
+// tell runs command on the track goroutine, between frames, and waits for it until ctx ends. What was begun is finished and
+// published all the same: command gets the stream's context.
+func (s *Stream) tell(ctx context.Context, command func(context.Context, *track) error) error {
 	reply := make(chan error, 1)
 	select {
-	case s.commands <- func(t *track) { reply <- command(t) }:
+	case s.commands <- func(ctx context.Context, t *track) { reply <- command(ctx, t) }:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.done:
 		return toControl(ErrEnded)
 	}
-	return toControl(<-reply)
+	select {
+	case err := <-reply:
+		return toControl(err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // toControl gives the errors that a client can do something about their code.
