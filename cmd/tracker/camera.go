@@ -63,7 +63,7 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	feed.stream = stream.New(stream.Config{
 		Name: c.Name, Run: run, Live: c.Policy == "newest" && !ingest.Recorded(string(c.URL)), Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview,
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers,
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, State: pools.state},
 		History:  c.History, Prompts: prompts, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})

@@ -119,6 +119,9 @@ func (s *Stream) Status() control.StreamStatus {
 			Dropped: []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
 		},
 	}
+	if s.config.Viewers != nil {
+		status.Viewers = s.config.Viewers()
+	}
 	if s.config.Sinks != nil {
 		status.Counters.Sinks = s.config.Sinks()
 	}

@@ -52,6 +52,7 @@ type Config struct {
 	LostAfter  time.Duration
 	NonOverlap bool
 	Preview    http.Handler        // nil where there is none
+	Viewers    func() int          // of Preview, for Status; may be nil
 	Sinks      func() []sink.Stats // of Out, for Status; may be nil
 	Log        *slog.Logger
 }

@@ -161,7 +161,7 @@ func wait(t *testing.T, what string, reached func() bool) {
 
 func TestRecordingLosesNoFrameAndNumbersEveryMessage(t *testing.T) {
 	out := &gather{}
-	s := start(t, dots{count: 60}, out, func(c *Config) { c.Prompts = firstBox(7) })
+	s := start(t, dots{count: 60}, out, func(c *Config) { c.Prompts, c.Viewers = firstBox(7), func() int { return 2 } })
 	wait(t, "60 frames", func() bool { return len(out.frames()) == 60 })
 	for i, f := range out.frames() {
 		if f.Seq != int64(i) || f.Frame != i || f.Direction != rle.Forward || f.Size != [2]int{height, width} {
@@ -174,7 +174,7 @@ func TestRecordingLosesNoFrameAndNumbersEveryMessage(t *testing.T) {
 			t.Fatalf("frame %d: the dot is at x=%d, its box %v", i, x, box)
 		}
 	}
-	if status := s.Status(); status.Dropped != 0 || status.Counters.Decoded != 60 || len(status.Objects) != 1 {
+	if status := s.Status(); status.Dropped != 0 || status.Counters.Decoded != 60 || len(status.Objects) != 1 || status.Viewers != 2 {
 		t.Errorf("status %+v", status)
 	}
 }
