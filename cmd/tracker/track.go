@@ -108,7 +108,9 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 		return errors.Join(err, recording.Close())
 	}
 	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
-	tracker := propagate.New(network, script.TrackerOptions(pools.state, outputs.trace()))
+	options := script.TrackerOptions(pools.state, outputs.trace())
+	options.Retention = script.Retention(options.Policy(network.Config()))
+	tracker := propagate.New(network, options)
 	defer func() {
 		tracker.Close()
 		progress.close()
@@ -134,17 +136,8 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 
 // keptFrames is how many bytes of frames are kept: a session that only goes forward never looks back.
 func keptFrames(script *propagate.Script) int64 {
-	const lookBack = 512 << 20
-	passes := 0
-	for _, op := range script.Steps {
-		if passes > 0 && op.Frame != nil || op.Reverse {
-			return lookBack
-		}
-		if op.Verb == propagate.Propagate {
-			if passes++; passes > 1 {
-				return lookBack
-			}
-		}
+	if script.LooksBack() {
+		return 512 << 20
 	}
 	return 0
 }
