@@ -1,8 +1,10 @@
 package frames
 
 import (
+	"fmt"
 	"image"
 	"image/color"
+	"strconv"
 
 	"maskstream/rle"
 )
@@ -12,6 +14,19 @@ type Layer struct {
 	Mask   rle.Mask   // of the picture's size or of another, then it is stretched over the picture
 	Colour color.RGBA // see [Colour]
 	Label  string     // short, drawn at the top of the mask; empty draws none
+}
+
+// Layers are a result's objects, each with its mask, the colour of its id and the id as its label.
+func Layers(f *rle.Frame) ([]Layer, error) {
+	layers := make([]Layer, len(f.Objects))
+	for i, o := range f.Objects {
+		mask, err := rle.ParseCOCO(o.Segmentation)
+		if err != nil {
+			return nil, fmt.Errorf("object %d: %w", o.ID, err)
+		}
+		layers[i] = Layer{Mask: mask, Colour: Colour(o.ID), Label: strconv.Itoa(o.ID)}
+	}
+	return layers, nil
 }
 
 // fillShare is the share of the layer's colour in a filled pixel, of 256.
