@@ -36,6 +36,13 @@ func Live(policy Policy, history int) Retention {
 	return r
 }
 
+// OnePass is the retention of a forward pass that nothing follows: prompted frames stay, others as far as it can reach back.
+func OnePass(policy Policy) Retention {
+	r := Live(policy, 1)
+	r.Logits, r.Conditioning = 0, 0
+	return r
+}
+
 // Bank is one object's memory. It belongs to one goroutine.
 type Bank struct {
 	retention Retention

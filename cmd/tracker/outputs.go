@@ -161,13 +161,9 @@ func (o *overlay) add(p *frames.Picture, f *rle.Frame) (err error) {
 	if o.canvas, err = o.painter.Paint(p, o.canvas); err != nil {
 		return fmt.Errorf("--overlay: %w", err)
 	}
-	layers := make([]frames.Layer, len(f.Objects))
-	for i, object := range f.Objects {
-		mask, err := rle.ParseCOCO(object.Segmentation)
-		if err != nil {
-			return fmt.Errorf("--overlay: %w", err)
-		}
-		layers[i] = frames.Layer{Mask: mask, Colour: frames.Colour(object.ID), Label: fmt.Sprint(object.ID)}
+	layers, err := frames.Layers(f)
+	if err != nil {
+		return fmt.Errorf("--overlay: %w", err)
 	}
 	frames.Draw(o.canvas, layers)
 	if o.video == nil {

@@ -130,6 +130,7 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
 	tracking := script.TrackerOptions(pools.state, outputs.trace())
 	tracking.MotionAware = f.motionAware
+	tracking.Retention = script.Retention(tracking.Policy(network.Config()))
 	tracker := propagate.New(network, tracking)
 	defer func() {
 		tracker.Close()
@@ -156,17 +157,8 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 
 // keptFrames is how many bytes of frames are kept: a session that only goes forward never looks back.
 func keptFrames(script *propagate.Script) int64 {
-	const lookBack = 512 << 20
-	passes := 0
-	for _, op := range script.Steps {
-		if passes > 0 && op.Frame != nil || op.Reverse {
-			return lookBack
-		}
-		if op.Verb == propagate.Propagate {
-			if passes++; passes > 1 {
-				return lookBack
-			}
-		}
+	if script.LooksBack() {
+		return 512 << 20
 	}
 	return 0
 }

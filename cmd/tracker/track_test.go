@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"maskstream/rle"
 )
 
 // film is a short one of the test scene, on which the box stands around object 1 at first.
@@ -97,4 +99,25 @@ func TestNothingThatIsReadIsWrittenOver(t *testing.T) {
 		t.Error("a result was begun")
 	}
 	trackLines[any](t, film, "--box", filmBox, "--max-frames", "1", "--trace", os.DevNull, "--overlay", "", "--out", "-")
+}
+
+func TestAnObjectWithoutAResultIsOccludedAndNotLost(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "script.json")
+	text := `{"steps":[{"op":"add_points_or_box","frame":0,"object":1,"box":[209,51,272,113]},
+	 {"op":"add_points_or_box","frame":400,"object":2,"points":[[100,100]],"labels":[1]},
+	 {"op":"add_points_or_box","frame":800,"object":3,"points":[[100,100]],"labels":[1]}]}` // 16 s apart
+	if err := os.WriteFile(script, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	lines := trackLines[rle.Frame](t, "testscene:?size=320x180&frames=801&pace=0", "--script", script)
+	for i, f := range lines {
+		for k, o := range f.Objects[:len(f.Objects)-1] {
+			if o.State != rle.Occluded || o.Area != 0 || o.ObjectScore != nil || o.PredictedIoU != nil {
+				t.Errorf("line %d, object %d: %+v", i, k+1, o)
+			}
+		}
+	}
+	if len(lines) != 3 || len(lines[2].Objects) != 3 {
+		t.Errorf("lines %+v", lines)
+	}
 }
