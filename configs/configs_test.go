@@ -273,3 +273,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAPasswordGoesWithAUserInTheURL(t *testing.T) {
+	text := "streams:\n  - {name: gate, url: 'rtsp://admin@camera.example/main', password: b}\n"
+	if _, err := parse("t.yaml", []byte(text), nil); err != nil {
+		t.Error(err)
+	}
+}

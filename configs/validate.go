@@ -130,7 +130,7 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".password_file", "password and password_file exclude each other")
 	case s.Username != "" && s.URL.hasUser():
 		return v.errorf(path+".username", "the URL has a user already: give it in one place")
-	case (s.Password != "" || s.PasswordFile != "") && s.Username == "":
+	case (s.Password != "" || s.PasswordFile != "") && s.Username == "" && !s.URL.hasUser():
 		return v.errorf(path+".username", "there is a password and no username")
 	case s.Model == "":
 		return v.errorf(path+".model", "empty: nano or a checkpoint file")

@@ -43,7 +43,7 @@ type NetworkSummary struct {
 }
 
 // Inspect summarises a checkpoint without reading its values. config is the one that was given with it; nil: the model is
-// recognised, and where it is not, Problem says why.
+// recognised. Where it is not, or the two do not fit, Problem says why.
 func Inspect(c *checkpoint.Checkpoint, config *model.Config) Summary {
 	s := Summary{File: c.Name(), Format: c.Format(), Tensors: len(c.Names()), DTypes: map[string]int{}}
 	for _, name := range c.Names() {
@@ -62,6 +62,9 @@ func Inspect(c *checkpoint.Checkpoint, config *model.Config) Summary {
 			return s
 		}
 		config = &recognised
+	} else if differing := differences(observe(c), factsOf(*config)); len(differing) > 0 {
+		s.Problem = fmt.Sprintf("the configuration is of another model: in the weights %s (%d differences)", differing[0], len(differing))
+		return s
 	}
 	s.Model = config.Name
 	s.Network = &NetworkSummary{
