@@ -522,3 +522,38 @@ func TestThePastLosesAndFindsNobody(t *testing.T) {
 		t.Errorf("events %v", got)
 	}
 }
+
+func TestObjectRemovedWhileItCatchesUpIsGone(t *testing.T) {
+	out, hold := &gather{}, make(chan struct{})
+	var slow atomic.Bool
+	s := start(t, dots{count: 60, hold: hold}, out, func(c *Config) {
+		c.History = 40
+		c.Network.(*modeltest.Network).Fail = func(verb string) error {
+			if slow.Load() && verb == "EncodeImage" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			return nil
+		}
+	})
+	feed(t, out, hold, 30)
+	slow.Store(true)
+	if _, err := s.Prompt(t.Context(), at(nil, 2)); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "a step", func() bool { return len(out.past(rle.Forward)) > 0 })
+	if status := s.Status(); len(status.Objects) != 1 {
+		t.Errorf("while it catches up: %+v", status.Objects)
+	}
+	if err := s.Remove(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the event", func() bool { return out.event(rle.ObjectRemoved) != nil })
+	if status := s.Status(); len(status.Objects) != 0 {
+		t.Errorf("after it was removed: %+v", status.Objects)
+	}
+	steps := len(out.past(rle.Forward))
+	feed(t, out, hold, 2)
+	if after := len(out.past(rle.Forward)); after != steps || steps >= 27 {
+		t.Errorf("%d steps before it was removed, %d after", steps, after)
+	}
+}
