@@ -169,20 +169,34 @@ func (t *Tensor) To(pool *Pool) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := t.Len() * t.dtype.Size()
-	device := pool.device
-	if t.memory.Host == nil {
-		device = t.pool.device
-	}
-	if err := device.Copy(moved.memory, t.memory, size); err != nil {
+	if err := moved.Put(0, t); err != nil {
 		moved.Release()
-		return nil, fmt.Errorf("moving %s%v from %s to %s: %w", t.dtype, t.shape, t.pool.device.Name(), pool.device.Name(), err)
+		return nil, err
 	}
-	pool.mu.Lock()
-	pool.stats.MovedIn += int64(size)
-	pool.stats.Moves++
-	pool.mu.Unlock()
 	return moved, nil
+}
+
+// Put copies part, of the same type, into t from its element at on. Where part has another home, this is a move and counts as one. t
+// must have no other holder; a part that does not fit is a bug and panics.
+func (t *Tensor) Put(at int, part *Tensor) error {
+	if part.dtype != t.dtype || at < 0 || at+part.Len() > t.Len() {
+		panic(fmt.Sprintf("tensor: %s%v put at %d of %s%v", part.dtype, part.shape, at, t.dtype, t.shape))
+	}
+	size := part.Len() * part.dtype.Size()
+	device := t.pool.device
+	if part.memory.Host == nil {
+		device = part.pool.device
+	}
+	if err := device.Copy(t.memory.from(at*t.dtype.Size()), part.memory, size); err != nil {
+		return fmt.Errorf("moving %s%v from %s to %s: %w", part.dtype, part.shape, part.pool.device.Name(), t.pool.device.Name(), err)
+	}
+	if part.pool != t.pool {
+		t.pool.mu.Lock()
+		t.pool.stats.MovedIn += int64(size)
+		t.pool.stats.Moves++
+		t.pool.mu.Unlock()
+	}
+	return nil
 }
 
 // Elements is the number of elements of a shape; the empty shape is a scalar.
@@ -204,9 +218,8 @@ func Stack(pool *Pool, parts ...*Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := first.Len() * first.dtype.Size()
 	for i, p := range parts {
-		if err := pool.device.Copy(whole.memory.from(i*size), p.memory, size); err != nil {
+		if err := whole.Put(i*first.Len(), p); err != nil {
 			whole.Release()
 			return nil, fmt.Errorf("stacking %d tensors: %w", len(parts), err)
 		}
