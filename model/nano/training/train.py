@@ -1,6 +1,6 @@
 """Train the nano model on CPUs: some processes of one thread each, gradients summed over all of them.
 
-    python train.py --name long --init ../sam2.1_hiera_nano.safetensors --minutes 90 --phases 1:4:6:.25,4:2:4:.4,8:1:3:.35
+    python train.py --name long --init ../sam2.1_hiera_nano.safetensors --minutes 90 --phases 4:2:6:.55,8:1:6:.45
     python train.py --name long --resume 1 --minutes 90 --phases ...      # go on where ckpt/long.pt was
 
 A phase is frames:clips:objects:share of the time. A step lasts a fixed time (--window): every process adds up the
@@ -33,13 +33,13 @@ def arguments():
     ap.add_argument("--init", default="", help="weights to start from; none: from scratch")
     ap.add_argument("--resume", type=int, default=0, help="1: go on from the checkpoint of this name")
     ap.add_argument("--minutes", type=float, required=True, help="of the whole schedule, resumed parts included")
-    ap.add_argument("--phases", default="1:4:6:.25,4:2:4:.4,8:1:3:.35")
+    ap.add_argument("--phases", default="4:2:6:.55,8:1:6:.45")
     ap.add_argument("--size", type=int, default=256)
-    ap.add_argument("--window", type=float, default=2., help="seconds of episodes in one step")
-    ap.add_argument("--lr", type=float, default=6e-4, help="AdamW's; Muon's is twice that")
+    ap.add_argument("--window", type=float, default=3., help="seconds of episodes in one step")
+    ap.add_argument("--lr", type=float, default=5e-4, help="AdamW's; Muon's is twice that")
     ap.add_argument("--lr_end", type=float, default=1e-5)
     ap.add_argument("--warm", type=int, default=30, help="steps")
-    ap.add_argument("--hold", type=float, default=.3, help="share of the time before the rate starts to fall")
+    ap.add_argument("--hold", type=float, default=.2, help="share of the time before the rate starts to fall")
     ap.add_argument("--real", type=float, default=.15, help="share of clips from labelled real runs")
     ap.add_argument("--eval", type=float, default=12., help="minutes between evaluations; 0: only at the end")
     ap.add_argument("--val", default="", help="validation clips (npz)")
