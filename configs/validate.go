@@ -21,7 +21,7 @@ var (
 )
 
 // schemes are the protocols a source may use. Others of FFmpeg's (concat, subfile, crypto, …) can be made to read any file.
-var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "http", "https", "file", "pipe", "testscene"}
+var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp", "tcp", "http", "https", "file", "testscene"}
 
 // reserved names stand at the stream's place, or behind it, in subjects.
 var reserved = []string{"ctl", "object", "frame", "event", "status"}
@@ -130,7 +130,7 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".password_file", "password and password_file exclude each other")
 	case s.Username != "" && s.URL.hasUser():
 		return v.errorf(path+".username", "the URL has a user already: give it in one place")
-	case (s.Password != "" || s.PasswordFile != "") && s.Username == "":
+	case (s.Password != "" || s.PasswordFile != "") && s.Username == "" && !s.URL.hasUser():
 		return v.errorf(path+".username", "there is a password and no username")
 	case s.Model == "":
 		return v.errorf(path+".model", "empty: nano or a checkpoint file")
@@ -206,6 +206,10 @@ func (v validator) nats(n *NATS) error {
 		}
 	}
 	switch {
+	case n.Embedded && strings.Contains(string(n.URL), ","):
+		return v.errorf("nats.url", "the embedded server has one address, here are several")
+	case n.Embedded && n.URL.Port() > math.MaxUint16:
+		return v.errorf("nats.url", "%d is no port: they go to 65535", n.URL.Port())
 	case !tokens.MatchString(n.Prefix):
 		return v.errorf("nats.prefix", "%q: tokens of A–Z a–z 0–9 _ - with dots between", n.Prefix)
 	case n.Batch.Count < 1:

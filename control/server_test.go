@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
@@ -29,7 +30,9 @@ func serve(t *testing.T, o ServerOptions) (*fakeStream, *Server) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	o.Log = quiet()
+	if o.Log == nil {
+		o.Log = quiet()
+	}
 	server, err := NewServer(service, o)
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +190,8 @@ func TestMaskPromptReachesTheStreamWhole(t *testing.T) {
 }
 
 func TestErrorsOfTheStreamHaveTheirCodeAndKeepTheirSecrets(t *testing.T) {
-	fake, server := serve(t, ServerOptions{})
+	var log bytes.Buffer
+	fake, server := serve(t, ServerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, c := range []struct {
 		err    error
 		status int
@@ -203,6 +207,9 @@ func TestErrorsOfTheStreamHaveTheirCodeAndKeepTheirSecrets(t *testing.T) {
 		if status != c.status || !strings.Contains(body, c.want) || strings.Contains(body, "geheim") {
 			t.Errorf("%v: %d %s", c.err, status, body)
 		}
+	}
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, "level=ERROR") || !strings.Contains(lines, "error=\"open ") {
+		t.Errorf("the log says %q, wanted the internal error alone", lines)
 	}
 }
 

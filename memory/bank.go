@@ -13,6 +13,7 @@ type Retention struct {
 	Pointers     int // recent frames that stay at all; 0 is all
 	Logits       int // frames whose logits stay for corrections; 0 is all
 	Conditioning int // prompted frames that stay, newest first; 0 is all
+	Good         int // good recent frames, newest first, whose features stay longer, to be chosen by quality
 
 	Direction Direction // of the pass, whose newest frame is the last one added; 0 is Forward
 }
@@ -29,6 +30,16 @@ func Live(policy Policy, history int) Retention {
 		// A prompted frame that lost the cut still serves as a recent one.
 		r.Conditioning = policy.MaxConditioning + r.Pointers
 	}
+	if policy.MotionAware {
+		r.Good = policy.NumMaskmem // one more than can be chosen, for a correction of the newest frame
+	}
+	return r
+}
+
+// OnePass is the retention of a forward pass that nothing follows: prompted frames stay, others as far as it can reach back.
+func OnePass(policy Policy) Retention {
+	r := Live(policy, 1)
+	r.Logits, r.Conditioning = 0, 0
 	return r
 }
 
@@ -188,9 +199,11 @@ func (b *Bank) forget(newest int) {
 			b.Downgrade(f)
 		}
 	}
+	good := b.keepGood(newest)
 	for f, e := range b.recent {
 		behind := b.behind(newest, f)
 		switch {
+		case good[f]:
 		case r.Pointers > 0 && behind > max(r.Pointers, r.Spatial, r.Logits):
 			b.Drop(f, Recent)
 			continue

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 
+	"maskstream/memory/motion"
 	"maskstream/tensor"
 )
 
@@ -36,6 +37,7 @@ type Entry struct {
 	Pointer      *tensor.Tensor // C float32
 	ObjectScore  float32
 	PredictedIoU float32
+	Motion       motion.Track // with the frame; the zero value where motion is not looked at
 }
 
 // Release gives the tensors back. Nil is ignored.

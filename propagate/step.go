@@ -84,12 +84,14 @@ func (t *Tracker) infer(frame int, features *model.Features, objects []*object, 
 	prompts := make([]model.Prompt, len(objects))
 	for i := range prompts {
 		prompts[i].Multimask = t.multimask(0, false)
+		prompts[i].Alternatives = t.options.MotionAware && prompts[i].Multimask
 	}
 	prediction, err := t.network.DecodeMasks(features, embedding, prompts)
 	if err != nil {
 		return err
 	}
 	defer prediction.Release()
+	tracks := t.follow(frame, objects, prediction, direction)
 	// The memory encoder sees the mask as predicted; holes are filled in what is stored and shown.
 	memories, err := t.network.EncodeMemory(features, prediction.Logits, prediction.ObjectScores, make([]bool, len(objects)))
 	if err != nil {
@@ -98,7 +100,9 @@ func (t *Tracker) infer(frame int, features *model.Features, objects []*object, 
 	defer memories.Release()
 	t.fillHoles(prediction.Logits)
 	for i, o := range objects {
-		if err := o.bank.Add(frame, memory.Recent, entryOf(prediction, memories, i)); err != nil {
+		e := entryOf(prediction, memories, i)
+		e.Motion = tracks[i]
+		if err := o.bank.Add(frame, memory.Recent, e); err != nil {
 			return fmt.Errorf("object %d: %w", o.id, err)
 		}
 		t.note(o, frame, direction)

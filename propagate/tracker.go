@@ -26,6 +26,7 @@ type Options struct {
 	CorrectAsConditioning bool // add_all_frames_to_correct_as_cond
 	ClearAroundInput      bool // clear_non_cond_mem_around_input
 	MaxConditioning       *int // max_cond_frames_in_attn in place of the model's own
+	MotionAware           bool // masks and memories chosen by motion as well (SAMURAI, arXiv 2411.11922)
 
 	Retention memory.Retention
 	State     *tensor.Pool // home of memories and logits (offload_state_to_cpu); nil leaves them where the network makes them
@@ -38,6 +39,7 @@ func (o Options) Policy(c model.Config) memory.Policy {
 	if o.MaxConditioning != nil {
 		policy.MaxConditioning = *o.MaxConditioning
 	}
+	policy.MotionAware = o.MotionAware
 	return policy
 }
 

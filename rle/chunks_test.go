@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -106,6 +107,20 @@ func TestBuffersDoNotGrowWithTheNumberOfMasks(t *testing.T) {
 	}
 }
 
+func TestManyMasksTakeAFifthOfTheirCanvasesAtMost(t *testing.T) {
+	const n, low, height, width = 300, 64, 135, 240
+	maps := roughBlobs(n, low)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var chunks Chunks
+	masks := chunks.Encode(0, maps, low, low, height, width)
+	runtime.ReadMemStats(&after)
+	// Everything that was ever allocated, against a float and a byte for each pixel of all masks at once.
+	if got, canvases := after.TotalAlloc-before.TotalAlloc, uint64(n*height*width*5); got > canvases/5 {
+		t.Errorf("%d bytes for %d masks, their canvases take %d", got, len(masks), canvases)
+	}
+}
+
 // alternating is a map whose mask at its own size has exactly so many boundary pairs.
 func alternating(pairs, side int) []float32 {
 	logits := make([]float32, side*side)
@@ -153,6 +168,12 @@ func TestTheCrossoverLiesAtExactly16384PairsAMask(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestOneMaskAloneIsNeverSparse(t *testing.T) {
+	if Sparse(1, 0) || Sparse(0, 0) || !Sparse(2, 0) {
+		t.Error("a batch is sparse from two masks on")
 	}
 }
 

@@ -56,6 +56,24 @@ func (m Mask) Validate() error {
 	return nil
 }
 
+// EachColumn calls set with every stretch of set pixels within a column, rows y0 to y1−1, in the order of the runs.
+func (m Mask) EachColumn(set func(x, y0, y1 int)) {
+	if m.Height <= 0 {
+		return
+	}
+	at, area := 0, m.Height*m.Width
+	for i, run := range m.Runs {
+		end := min(at+int(run), area)
+		for i%2 == 1 && at < end {
+			x, y := at/m.Height, at%m.Height
+			n := min(end-at, m.Height-y)
+			set(x, y, y+n)
+			at += n
+		}
+		at = end
+	}
+}
+
 // pixels is height·width. As in pycocotools a mask has less than 2³² pixels, so that every run and every position fits a uint32.
 func pixels(height, width int) (uint32, error) {
 	if height < 0 || width < 0 {

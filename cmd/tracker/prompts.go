@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -152,7 +153,7 @@ func numbers(value string, least, most int) ([]float32, error) {
 	v := make([]float32, len(parts))
 	for i, part := range parts {
 		f, err := strconv.ParseFloat(strings.TrimSpace(part), 32)
-		if err != nil {
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			return nil, fmt.Errorf("%q is not a number", part)
 		}
 		v[i] = float32(f)

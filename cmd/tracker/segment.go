@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"image/png"
 	"io"
+	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"maskstream/frames"
 	"maskstream/model/amg"
+	"maskstream/tensor"
 )
 
 // segmentFlags is what tracker segment was told.
@@ -49,14 +52,22 @@ An IMAGE is anything that FFmpeg reads; of a video the first picture is taken.`,
 	command.MarkFlagsMutuallyExclusive("auto", "point")
 	command.MarkFlagsMutuallyExclusive("auto", "box")
 	command.MarkFlagsOneRequired("auto", "point", "box")
-	command.RunE = func(command *cobra.Command, args []string) error { return segment(command, args, f) }
+	command.RunE = func(command *cobra.Command, args []string) error {
+		open := func(pool *tensor.Pool) (imageNetwork, error) { return f.open(pool) }
+		return segment(command.Context(), command.OutOrStdout(), args, f, open)
+	}
 	return command
+}
+
+// imageNetwork is a network that masks are found with, and that is closed afterwards.
+type imageNetwork interface {
+	amg.Network
+	Close() error
 }
 
 // segment opens the network once, whatever the number of pictures: what does not depend on the picture, as the dense positional
 // encoding, is computed once a call, and is gone with it.
-func segment(command *cobra.Command, images []string, f segmentFlags) (err error) {
-	ctx := command.Context()
+func segment(ctx context.Context, stdout io.Writer, images []string, f segmentFlags, open func(*tensor.Pool) (imageNetwork, error)) (err error) {
 	if f.overlay != "" && len(images) > 1 {
 		return usagef("--overlay draws over one picture, there are %d", len(images))
 	}
@@ -69,7 +80,7 @@ func segment(command *cobra.Command, images []string, f segmentFlags) (err error
 		return err
 	}
 	pools := newHomes(false, false)
-	network, err := f.open(pools.network)
+	network, err := open(pools.network)
 	if err != nil {
 		return err
 	}
@@ -98,7 +109,10 @@ func segment(command *cobra.Command, images []string, f segmentFlags) (err error
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return writeTo(f.out, command.OutOrStdout(), func(w io.Writer) error {
+	if f.auto.on && len(slices.Concat(all...)) == 0 {
+		slog.Warn("nothing passes the filters; lower pred_iou_thresh or stability_score_thresh with --options FILE.json")
+	}
+	return writeTo(f.out, stdout, func(w io.Writer) error {
 		lines := jsonLines(w)
 		if len(all) == 1 {
 			return lines.Encode(all[0])

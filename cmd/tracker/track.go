@@ -25,6 +25,7 @@ type trackFlags struct {
 
 	out, overlay, lowRes, trace string
 	offloadVideo, offloadState  bool
+	motionAware                 bool
 }
 
 func newTrack() *cobra.Command {
@@ -57,6 +58,7 @@ whole session with --script.`,
 	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl`: which memories each frame attended to")
 	flags.BoolVar(&f.offloadVideo, "offload-video", false, "keep frames in host memory")
 	flags.BoolVar(&f.offloadState, "offload-state", false, "keep memories and masks in host memory")
+	flags.BoolVar(&f.motionAware, "motion-aware", false, "choose masks and memories also by how the object moves")
 	for _, prompt := range []string{"point", "box", "mask"} {
 		command.MarkFlagsMutuallyExclusive("script", prompt)
 		command.MarkFlagsMutuallyExclusive("auto", prompt)
@@ -126,7 +128,10 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 		return errors.Join(err, recording.Close())
 	}
 	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
-	tracker := propagate.New(network, script.TrackerOptions(pools.state, outputs.trace()))
+	tracking := script.TrackerOptions(pools.state, outputs.trace())
+	tracking.MotionAware = f.motionAware
+	tracking.Retention = script.Retention(tracking.Policy(network.Config()))
+	tracker := propagate.New(network, tracking)
 	defer func() {
 		tracker.Close()
 		progress.close()
@@ -152,17 +157,8 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 
 // keptFrames is how many bytes of frames are kept: a session that only goes forward never looks back.
 func keptFrames(script *propagate.Script) int64 {
-	const lookBack = 512 << 20
-	passes := 0
-	for _, op := range script.Steps {
-		if passes > 0 && op.Frame != nil || op.Reverse {
-			return lookBack
-		}
-		if op.Verb == propagate.Propagate {
-			if passes++; passes > 1 {
-				return lookBack
-			}
-		}
+	if script.LooksBack() {
+		return 512 << 20
 	}
 	return 0
 }

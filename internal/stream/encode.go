@@ -54,8 +54,9 @@ func (e *Encoder) encode(r *propagate.Result, meta frames.Meta, height, width in
 	}
 	for i, mask := range e.runs(r, height, width) {
 		o := r.Objects[i]
-		f.Objects[i] = rle.Object{ID: o.ID, State: state(o.ID, mask.Area() > 0), Segmentation: mask.COCO(), Area: mask.Area(), BBox: mask.Box()}
-		if o.Logits != nil {
+		f.Objects[i] = rle.Object{ID: o.ID, State: rle.Occluded, Segmentation: mask.COCO(), Area: mask.Area(), BBox: mask.Box()}
+		if o.Logits != nil { // else nobody looked for it, which says nothing about how long it has been away
+			f.Objects[i].State = state(o.ID, mask.Area() > 0)
 			f.Objects[i].ObjectScore, f.Objects[i].PredictedIoU = &o.ObjectScore, &o.PredictedIoU
 		}
 	}

@@ -175,6 +175,9 @@ func (s *Stream) Status() control.StreamStatus {
 	for _, pool := range s.config.Pools {
 		status.Counters.Pools = append(status.Counters.Pools, control.PoolStats{Name: pool.Name(), Stats: pool.Stats()})
 	}
+	if s.config.Viewers != nil {
+		status.Viewers = s.config.Viewers()
+	}
 	if s.config.Sinks != nil {
 		status.Counters.Sinks = s.config.Sinks()
 	}

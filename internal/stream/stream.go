@@ -62,6 +62,7 @@ type Config struct {
 	LostAfter  time.Duration
 	NonOverlap bool
 	Preview    http.Handler        // nil where there is none
+	Viewers    func() int          // of Preview, for Status; may be nil
 	Sinks      func() []sink.Stats // of Out, for Status; may be nil
 	Pools      []*tensor.Pool      // of the network, the frames and the memories, for Status; each once
 	Log        *slog.Logger

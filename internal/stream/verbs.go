@@ -139,7 +139,12 @@ func (s *Stream) tell(ctx context.Context, command func(context.Context, *track)
 	case <-s.done:
 		return toControl(ErrEnded)
 	}
-	return toControl(<-reply)
+	select {
+	case err := <-reply:
+		return toControl(err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func notTracked(object int, stream string) error {

@@ -131,17 +131,31 @@ func (s search) canvases(logits *tensor.Tensor, n int, c crop) (*tensor.Tensor, 
 // align_corners=False) does, each product rounded by itself. It is the full-size canvas that rle.Encoder does without.
 func Interpolate(dst, logits []float32, lowH, lowW, height, width int) {
 	columns := samples(lowW, width)
-	upper, lower := make([]float32, width), make([]float32, width)
+	upper, lower := make([]float32, width), make([]float32, width) // the rows around the row at hand, at full width
+	above, below := -1, -1                                         // which rows these are
 	for y, at := range samples(lowH, height) {
-		for x, c := range columns {
-			a, b := logits[at.first*lowW:], logits[at.next*lowW:]
-			upper[x] = float32(c.near*a[c.first]) + float32(c.far*a[c.next])
-			lower[x] = float32(c.near*b[c.first]) + float32(c.far*b[c.next])
+		if above != at.first {
+			if below == at.first {
+				upper, lower, below = lower, upper, -1
+			} else {
+				widen(upper, logits[at.first*lowW:][:lowW], columns)
+			}
+			above = at.first
 		}
-		row := dst[y*width:][:width]
+		if below != at.next {
+			widen(lower, logits[at.next*lowW:][:lowW], columns)
+			below = at.next
+		}
+		row, a, b := dst[y*width:][:width], upper[:width], lower[:width]
 		for x := range row {
-			row[x] = float32(at.near*upper[x]) + float32(at.far*lower[x])
+			row[x] = float32(at.near*a[x]) + float32(at.far*b[x])
 		}
+	}
+}
+
+func widen(dst, row []float32, columns []sample) {
+	for x, c := range columns {
+		dst[x] = float32(c.near*row[c.first]) + float32(c.far*row[c.next])
 	}
 }
 

@@ -26,15 +26,16 @@ func (n *Network) DecodeCandidates(features *model.Features, prompts []model.Pro
 	c := &model.Candidates{Logits: logits, PredictedIoU: make([]float32, len(prompts)*len(sizes))}
 	blobs := blobsOf(features.HighRes0.Float32s()[:side*side], side)
 	for i, prompt := range prompts {
-		b, ok := n.nearest(blobs, prompt, nil)
+		near := n.near(blobs, prompt, nil)
 		for k, size := range sizes {
 			at := i*len(sizes) + k
 			one := logits.Float32s()[at*side*side:][:side*side]
-			if !ok {
+			if len(near) == 0 {
 				fill(one, -10)
 				continue
 			}
 			c.PredictedIoU[at] = ious[k]
+			b := near[0]
 			blob{b.x, b.y, b.rx * size, b.ry * size}.draw(one, side, 40)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // What the mask decoder proposes for each prompt, and when a single mask is not trusted (mask_decoder.py,
 // dynamic_multimask_via_stability): where too little of what lies above −delta lies above delta.
 const (
-	proposals          = 4 // one for a single mask, then three for several
+	proposals          = model.Proposals
 	stabilityDelta     = 0.05
 	stabilityThreshold = 0.98
 )

@@ -31,6 +31,9 @@ func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor
 		PredictedIoU: make([]float32, count),
 		ObjectScores: make([]float32, count),
 	}
+	if prompts[0].Alternatives {
+		p.Alternatives = n.newAlternatives(&made, count)
+	}
 	if made.err != nil {
 		return nil, made.err
 	}
@@ -52,6 +55,15 @@ func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor
 	return p, nil
 }
 
+// newAlternatives has room for every mask that is proposed for n prompts.
+func (n *Network) newAlternatives(made *results, count int) *model.Alternatives {
+	return &model.Alternatives{
+		Logits:       made.new(n.pool, tensor.Float32, count, proposals, n.config.LowRes(), n.config.LowRes()),
+		Pointers:     made.new(n.pool, tensor.Float32, count, proposals, n.config.EmbedDim),
+		PredictedIoU: make([]float32, count*proposals),
+	}
+}
+
 // decodePrompts fills rows first to before end of p for prompts without drawn masks.
 func (n *Network) decodePrompts(features *model.Features, embedding *tensor.Tensor, prompts []model.Prompt, p *model.Prediction, first, end int) error {
 	batch := prompts[first:end]
@@ -65,7 +77,14 @@ func (n *Network) decodePrompts(features *model.Features, embedding *tensor.Tens
 	if scratch.err != nil {
 		return scratch.err
 	}
-	return n.decode(features, image, d, p.PredictedIoU[first:end], p.ObjectScores[first:end], rows(p.Logits, first, end), rows(p.Pointers, first, end))
+	ious, scores, logits, pointers := p.PredictedIoU[first:end], p.ObjectScores[first:end], rows(p.Logits, first, end), rows(p.Pointers, first, end)
+	a := p.Alternatives
+	if a == nil {
+		return n.decode(features, image, d, ious, scores, logits, pointers)
+	}
+	return n.maskDecoder.fetch(n.inputs(features, image, d), // no mask was drawn, so the batch is whole
+		[]string{"logits", "pointers", "ious", "scores", "all_logits", "all_pointers", "all_ious"},
+		[]array{logits, pointers, floats(ious, end), floats(scores, end), whole(a.Logits), whole(a.Pointers), floats(a.PredictedIoU, end, proposals)})
 }
 
 // describe is the input for prompts without drawn masks; scratch owns what it needs, and has the error.
@@ -214,6 +233,9 @@ func (n *Network) wantPrompts(prompts []model.Prompt) error {
 			if point.Label < model.Padding || point.Label > model.BoxBottomRight {
 				return fmt.Errorf("%w: prompt %d has a point with label %d", ErrArgument, i, point.Label)
 			}
+		}
+		if p.Alternatives != prompts[0].Alternatives || p.Alternatives && p.Mask != nil {
+			return fmt.Errorf("%w: prompt %d and the first disagree on alternatives, or a drawn mask asks for them", ErrArgument, i)
 		}
 		if p.Logits != nil {
 			if err := want("previous logits", p.Logits, tensor.Float32, low, low); err != nil {

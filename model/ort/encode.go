@@ -38,7 +38,7 @@ func (n *Network) EncodeImage(pixels *tensor.Tensor) (*model.Features, error) {
 
 // EncodeMemory implements [model.Network].
 func (n *Network) EncodeMemory(features *model.Features, logits *tensor.Tensor, scores []float32, binarize []bool) (*tensor.Tensor, error) {
-	count, low, cells := len(scores), n.config.LowRes(), n.config.Cells()
+	count, low := len(scores), n.config.LowRes()
 	if err := n.wantFeatures(features); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (n *Network) EncodeMemory(features *model.Features, logits *tensor.Tensor, 
 	for i, b := range binarize {
 		hard[i] = flag(b)
 	}
-	memory, err := n.pool.New(tensor.BFloat16, count, cells*cells, n.config.MemoryDim)
+	memory, err := n.pool.New(tensor.BFloat16, count, n.config.MemoryTokens(), n.config.MemoryDim)
 	if err != nil {
 		return nil, err
 	}
