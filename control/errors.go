@@ -69,6 +69,11 @@ type Error struct {
 	cause error // of an internal error: for the log alone, since it may hold secrets
 }
 
+// errorBody is an error as every door writes it.
+type errorBody struct {
+	Error *Error `json:"error"`
+}
+
 // Errorf is an error of the given code.
 func Errorf(code Code, format string, arguments ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, arguments...)}

@@ -132,9 +132,7 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request) {
 }
 
 func writeError(w http.ResponseWriter, e *Error) {
-	writeJSON(w, e.Code.HTTPStatus(), struct {
-		Error *Error `json:"error"`
-	}{e})
+	writeJSON(w, e.Code.HTTPStatus(), errorBody{e})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +50,10 @@ const endGrace = 5 * time.Second
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
 // reported and leaves the others alone. The demo takes free ports where its own are taken.
 func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
+	if os.Getenv("GOGC") == "" {
+		// Frames and memories come from pools, so there is little garbage; waiting for the heap to double would only hold memory.
+		debug.SetGCPercent(25)
+	}
 	ingest.LogTo(log)
 	bus, err := openBus(config.NATS, log)
 	if err != nil {
@@ -77,14 +83,16 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	if err != nil {
 		return err
 	}
+	version := versionsOf(engines{}).Version
 	server, err := control.NewServer(service, control.ServerOptions{
 		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(versionsOf(engines{}).Version)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(version)},
 	})
 	if err != nil {
 		return err
 	}
+	door := control.NewNATS(service, control.NATSOptions{Connection: bus.connection, Prefix: config.NATS.Prefix, Version: version, Log: log})
 	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras))
 
 	group, running := errgroup.WithContext(ctx)
@@ -97,6 +105,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		})
 	}
 	group.Go(func() error { return server.Run(running) })
+	group.Go(func() error { return door.Run(running) })
 	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}

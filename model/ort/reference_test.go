@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"maskstream/model"
@@ -415,17 +414,4 @@ func TestAnAbsentObjectHasNoMaskAndTheNoObjectPointer(t *testing.T) {
 		t.Errorf("score %g, highest logit %g", p.ObjectScores[0], slices.Max(p.Logits.Float32s()))
 	}
 	b.same("pointer", p.Pointers.Float32s(), absent, 0)
-}
-
-func TestWeightsOfAnotherNetworkAreRefused(t *testing.T) {
-	weights, config, err := sam2.Load(random64+"model.pt", random64+"model.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer weights.Close()
-	config.NoObjEmbedSpatial = false
-	_, err = sam2.Build(config, checkpoint.NewWeights(weights))
-	if err == nil || !strings.Contains(err.Error(), "no_obj_embed_spatial") {
-		t.Errorf("got %v", err)
-	}
 }
