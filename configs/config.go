@@ -23,6 +23,7 @@ type Stream struct {
 	Model        string   `yaml:"model"`
 	Device       string   `yaml:"device"` // auto, cpu, cuda, cuda:N
 	History      int      `yaml:"history"`
+	HistoryBytes Size     `yaml:"history_bytes"` // 0: no limit
 	Offload      Offload  `yaml:"offload"`
 	Memory       Memory   `yaml:"memory"`
 	LostAfter    Duration `yaml:"lost_after"`
@@ -124,7 +125,7 @@ func DefaultStream() Stream {
 		Policy:    "newest",
 		Model:     "nano",
 		Device:    "auto",
-		History:   300,
+		History:   300, HistoryBytes: 1 << 30,
 		Memory:    Memory{MaxConditioning: 4},
 		LostAfter: Duration(10 * time.Second),
 	}

@@ -183,6 +183,8 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 		"auto among prompts":         {text: gate + "    prompts: [{auto: true}, {box: [1,2,3,4]}]", want: "stands alone"},
 		"nats scheme":                {text: gate + "nats: {url: 'http://h:4222'}", want: "t.yaml:4:13: nats.url: http://h:4222: write nats://"},
 		"nats prefix":                {text: gate + "nats: {prefix: 'a.*'}", want: "nats.prefix"},
+		"embedded twice":             {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:4222,nats://127.0.0.1:4223'}", want: "one address"},
+		"embedded nowhere":           {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:70000'}", want: "70000 is no port"},
 		"embedded elsewhere":         {text: gate + "nats: {embedded: true, url: 'nats://0.0.0.0:4222'}", want: "loopback only"},
 		"off loopback":               {text: gate + "http: {listen: '0.0.0.0:8080'}", want: "t.yaml:4:16: http.listen: 0.0.0.0:8080 is not loopback: set http.token_file"},
 		"every address":              {text: gate + "http: {listen: ':8080'}", want: "is not loopback"},
@@ -289,4 +291,11 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("an error of two lines: %v", err)
 		}
 	})
+}
+
+func TestAPasswordGoesWithAUserInTheURL(t *testing.T) {
+	text := "streams:\n  - {name: gate, url: 'rtsp://admin@camera.example/main', password: b}\n"
+	if _, err := parse("t.yaml", []byte(text), nil); err != nil {
+		t.Error(err)
+	}
 }

@@ -4,8 +4,11 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+
+	"maskstream/internal/nearest"
 )
 
 // fieldOf finds a struct's field by its YAML key.
@@ -96,42 +99,16 @@ func orTop(path string) string {
 
 // didYouMean names the nearest known word, or all of them where none is near.
 func didYouMean(word string, known []string) string {
-	best, distance := "", len(word)/2+1
-	for _, k := range known {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
-			best, distance = k, d
-		}
+	lower := make([]string, len(known))
+	for i, k := range known {
+		lower[i] = strings.ToLower(k)
 	}
+	near := nearest.Name(strings.ToLower(word), lower)
 	switch {
-	case best != "":
-		return fmt.Sprintf(": did you mean %q?", best)
+	case near != "":
+		return fmt.Sprintf(": did you mean %q?", known[slices.Index(lower, near)])
 	case len(known) > 20:
 		return ""
 	}
 	return ": known are " + strings.Join(known, ", ")
-}
-
-// editDistance counts insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, restricted).
-func editDistance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

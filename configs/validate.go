@@ -21,7 +21,7 @@ var (
 )
 
 // schemes are the protocols a source may use. Others of FFmpeg's (concat, subfile, crypto, …) can be made to read any file.
-var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "http", "https", "file", "pipe", "testscene"}
+var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp", "tcp", "http", "https", "file", "testscene"}
 
 // reserved names stand at the stream's place, or behind it, in subjects.
 var reserved = []string{"ctl", "object", "frame", "event", "status"}
@@ -139,7 +139,7 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".password_file", "password and password_file exclude each other")
 	case s.Username != "" && s.URL.hasUser():
 		return v.errorf(path+".username", "the URL has a user already: give it in one place")
-	case (s.Password != "" || s.PasswordFile != "") && s.Username == "":
+	case (s.Password != "" || s.PasswordFile != "") && s.Username == "" && !s.URL.hasUser():
 		return v.errorf(path+".username", "there is a password and no username")
 	case s.Model == "":
 		return v.errorf(path+".model", "empty: nano or a checkpoint file")
@@ -147,6 +147,8 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".device", "unknown value %q: auto, cpu, cuda or cuda:0", s.Device)
 	case s.History < 1 || s.History > 1_000_000:
 		return v.errorf(path+".history", "%d: keep 1 to 1000000 frames", s.History)
+	case s.HistoryBytes < 0:
+		return v.errorf(path+".history_bytes", "%d: a size, or 0 for no limit", s.HistoryBytes)
 	case s.Memory.MaxConditioning != -1 && s.Memory.MaxConditioning < 2:
 		return v.errorf(path+".memory.max_conditioning", "%d: at least 2, or -1 for all", s.Memory.MaxConditioning)
 	case s.Auto && len(s.Prompts) > 0:
@@ -213,6 +215,10 @@ func (v validator) nats(n *NATS) error {
 		}
 	}
 	switch {
+	case n.Embedded && strings.Contains(string(n.URL), ","):
+		return v.errorf("nats.url", "the embedded server has one address, here are several")
+	case n.Embedded && n.URL.Port() > math.MaxUint16:
+		return v.errorf("nats.url", "%d is no port: they go to 65535", n.URL.Port())
 	case !tokens.MatchString(n.Prefix):
 		return v.errorf("nats.prefix", "%q: tokens of A–Z a–z 0–9 _ - with dots between", n.Prefix)
 	case n.Batch.Count < 1:

@@ -99,6 +99,19 @@ func (u URL) hasUser() bool {
 	return err == nil && parsed.User != nil
 }
 
+// Port is the port that a single address names, 0 where it names none.
+func (u URL) Port() int {
+	parsed, err := url.Parse(string(u))
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.Atoi(parsed.Port())
+	if err != nil {
+		return 0
+	}
+	return port
+}
+
 // Duration is a time.Duration written as "10s".
 type Duration time.Duration
 

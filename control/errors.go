@@ -65,6 +65,13 @@ var (
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
+
+	cause error // of an internal error: for the log alone, since it may hold secrets
+}
+
+// errorBody is an error as every door writes it.
+type errorBody struct {
+	Error *Error `json:"error"`
 }
 
 // Errorf is an error of the given code.
@@ -73,6 +80,9 @@ func Errorf(code Code, format string, arguments ...any) *Error {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap is what an internal error hides from clients, for the log; nil for all others.
+func (e *Error) Unwrap() error { return e.cause }
 
 // Is makes an error equal to the sentinel of its code.
 func (e *Error) Is(target error) bool {
@@ -91,5 +101,5 @@ func toError(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return Errorf(Unavailable, "the request was cancelled, or the service is ending")
 	}
-	return Errorf(Internal, "internal error: the log says more")
+	return &Error{Code: Internal, Message: "internal error: the log says more", cause: err}
 }

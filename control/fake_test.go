@@ -15,6 +15,7 @@ import (
 	"maskstream/frames"
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/tensor"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
@@ -46,6 +47,8 @@ type fakeStream struct {
 	discs    map[int][3]float64 // object → x, y, radius
 	next     int
 	requests []PromptRequest
+	reverses []ReverseRequest
+	options  []string
 	err      error // what the next verb answers
 	stall    bool  // verbs wait for their context
 }
@@ -118,6 +121,26 @@ func (f *fakeStream) Reset(ctx context.Context) error {
 	return nil
 }
 
+func (f *fakeStream) Reverse(ctx context.Context, request ReverseRequest) error {
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reverses = append(f.reverses, request)
+	return nil
+}
+
+func (f *fakeStream) Discover(ctx context.Context, options []byte) (*rle.Frame, error) {
+	if err := f.begin(ctx); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.options = append(f.options, string(options))
+	return f.result(rle.Prompted), nil
+}
+
 func (f *fakeStream) Status() StreamStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +149,8 @@ func (f *fakeStream) Status() StreamStatus {
 	latency.Observe(3)
 	s := StreamStatus{State: f.state, Run: "0badcafe", Frame: f.frame, Size: f.size, FPS: 24.96, LatencyMS: 41.7, Viewers: f.preview.Viewers(),
 		Counters: Counters{Decoded: 7, Dropped: []DropCount{{"queue", "busy", 3}}, LastFrame: time.Unix(1700000000, 0), Latency: []StageLatency{{"infer", latency}},
-			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}}}
+			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}, Past: PastCounters{Frames: 30, Bytes: 5000, NotKept: 1, CaughtUp: 8, Reversed: 9},
+			Pools: []PoolStats{{"network", tensor.Stats{LiveBytes: 70, IdleBytes: 60, MovedIn: 50}}}}}
 	if f.state == Down {
 		s.Error = "rtsp://camera.example/main: connection refused"
 	}

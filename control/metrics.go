@@ -22,7 +22,7 @@ func newMetrics(service *Service, others []Collector, log *slog.Logger) (http.Ha
 	registry := prometheus.NewRegistry()
 	var errs []error
 	for _, c := range append([]Collector{
-		newStreamMetrics(service), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		newStreamMetrics(service), newPastMetrics(service), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}, others...) {
 		errs = append(errs, registry.Register(c))
 	}

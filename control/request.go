@@ -13,9 +13,10 @@ import (
 
 const (
 	// BodyLimit is the most bytes a request may have.
-	BodyLimit = 1 << 20
-	maxPoints = 1000
-	maxObject = math.MaxInt32
+	BodyLimit  = 1 << 20
+	maxPoints  = 1000
+	maxObjects = 10_000
+	maxObject  = math.MaxInt32
 )
 
 // UnmarshalJSON takes "latest" or a number from 0.
@@ -95,12 +96,59 @@ func decodeObjectFrame(body []byte) (int, FrameRef, error) {
 	return object, request.Frame, err
 }
 
+// decodeReverse takes an empty body as well.
+func decodeReverse(body []byte) (ReverseRequest, error) {
+	var wire struct {
+		Objects []int `json:"objects"`
+		Frames  *int  `json:"frames"`
+	}
+	if len(bytes.TrimSpace(body)) > 0 {
+		if err := decode(body, &wire); err != nil {
+			return ReverseRequest{}, err
+		}
+	}
+	request := ReverseRequest{Objects: wire.Objects}
+	switch {
+	case wire.Objects != nil && len(wire.Objects) == 0:
+		return ReverseRequest{}, Errorf(BadRequest, "objects: the list is empty; leave it out for all objects")
+	case len(wire.Objects) > maxObjects:
+		return ReverseRequest{}, Errorf(BadRequest, "objects: %d, at most %d", len(wire.Objects), maxObjects)
+	case wire.Frames != nil && *wire.Frames < 1:
+		return ReverseRequest{}, Errorf(BadRequest, "frames: %d; how many to go back, from 1, or leave it out for all that are kept", *wire.Frames)
+	case wire.Frames != nil:
+		request.Frames = *wire.Frames
+	}
+	for i := range wire.Objects {
+		if _, err := checkObject(&wire.Objects[i]); err != nil {
+			return ReverseRequest{}, err
+		}
+	}
+	return request, nil
+}
+
+// decodeDiscover returns the options as they are, empty where there are none: whoever finds objects knows them.
+func decodeDiscover(body []byte) ([]byte, error) {
+	var wire struct {
+		Options json.RawMessage `json:"options"`
+	}
+	if len(bytes.TrimSpace(body)) > 0 {
+		if err := decode(body, &wire); err != nil {
+			return nil, err
+		}
+	}
+	if len(wire.Options) > 0 && wire.Options[0] != '{' {
+		return nil, Errorf(BadRequest, "options: %.40s is not a JSON object", wire.Options)
+	}
+	return wire.Options, nil
+}
+
 // decodePrompt validates a prompt for a picture of size [height, width].
 func decodePrompt(body []byte, size [2]int) (PromptRequest, error) {
 	// Slices and not arrays: encoding/json fills and cuts arrays without a word.
 	wire := struct {
 		Object         *int        `json:"object"`
 		Frame          FrameRef    `json:"frame"`
+		Epoch          *int        `json:"epoch"`
 		Points         [][]float64 `json:"points"`
 		Labels         []int       `json:"labels"`
 		Box            []float64   `json:"box"`
@@ -110,7 +158,10 @@ func decodePrompt(body []byte, size [2]int) (PromptRequest, error) {
 	if err := decode(body, &wire); err != nil {
 		return PromptRequest{}, err
 	}
-	request := PromptRequest{Object: wire.Object, Frame: wire.Frame, Labels: wire.Labels, ClearOldPoints: wire.ClearOldPoints}
+	request := PromptRequest{Object: wire.Object, Frame: wire.Frame, Epoch: wire.Epoch, Labels: wire.Labels, ClearOldPoints: wire.ClearOldPoints}
+	if wire.Epoch != nil && *wire.Epoch < 0 {
+		return PromptRequest{}, Errorf(BadRequest, "epoch: %d; they count from 0", *wire.Epoch)
+	}
 	if wire.Object != nil {
 		if _, err := checkObject(wire.Object); err != nil {
 			return PromptRequest{}, err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -70,7 +71,11 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request, line route) {
 	}
 	if err != nil {
 		e := toError(err)
-		s.options.Log.Debug("request refused", "verb", line.verb, "stream", r.PathValue("stream"), "code", e.Code, "error", err)
+		level := slog.LevelDebug
+		if cause := errors.Unwrap(e); cause != nil { // the answer sends people to the log
+			level, err = slog.LevelError, cause
+		}
+		s.options.Log.Log(r.Context(), level, "request refused", "verb", line.verb, "stream", r.PathValue("stream"), "code", e.Code, "error", err)
 		writeError(w, e)
 		return
 	}
@@ -127,9 +132,7 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request) {
 }
 
 func writeError(w http.ResponseWriter, e *Error) {
-	writeJSON(w, e.Code.HTTPStatus(), struct {
-		Error *Error `json:"error"`
-	}{e})
+	writeJSON(w, e.Code.HTTPStatus(), errorBody{e})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

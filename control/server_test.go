@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
@@ -29,7 +30,9 @@ func serve(t *testing.T, o ServerOptions) (*fakeStream, *Server) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	o.Log = quiet()
+	if o.Log == nil {
+		o.Log = quiet()
+	}
 	server, err := NewServer(service, o)
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +97,8 @@ func TestEveryVerbAnswersAsTheTableSays(t *testing.T) {
 		{"DELETE", "/demo/objects/7", "", 404, `^{"error":{"code":"not_found","message":"there is no object 7"}}\n$`},
 		{"POST", "/demo/reset", "", 200, `^{}\n$`},
 		{"POST", "/demo/reset", "{}", 200, `^{}\n$`},
-		{"POST", "/demo/reverse", `{"frames":300}`, 501, `"code":"not_supported"`},
-		{"POST", "/demo/discover", `{"options":{}}`, 501, `"code":"not_supported"`},
+		{"POST", "/demo/reverse", `{"frames":300}`, 200, `^{"accepted":true}\n$`},
+		{"POST", "/demo/discover", `{"options":{}}`, 200, `"direction":"prompt"`},
 		{"PUT", "/demo", `{"url":"concat:/etc/passwd"}`, 501, `"code":"not_supported"`},
 		{"DELETE", "/demo", "", 501, `"code":"not_supported"`},
 		{"GET", "/other", "", 404, `"code":"not_found"`},
@@ -187,7 +190,8 @@ func TestMaskPromptReachesTheStreamWhole(t *testing.T) {
 }
 
 func TestErrorsOfTheStreamHaveTheirCodeAndKeepTheirSecrets(t *testing.T) {
-	fake, server := serve(t, ServerOptions{})
+	var log bytes.Buffer
+	fake, server := serve(t, ServerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	for _, c := range []struct {
 		err    error
 		status int
@@ -203,6 +207,9 @@ func TestErrorsOfTheStreamHaveTheirCodeAndKeepTheirSecrets(t *testing.T) {
 		if status != c.status || !strings.Contains(body, c.want) || strings.Contains(body, "geheim") {
 			t.Errorf("%v: %d %s", c.err, status, body)
 		}
+	}
+	if lines := log.String(); strings.Count(lines, "\n") != 1 || !strings.Contains(lines, "level=ERROR") || !strings.Contains(lines, "error=\"open ") {
+		t.Errorf("the log says %q, wanted the internal error alone", lines)
 	}
 }
 
@@ -345,6 +352,9 @@ func TestMetricsAreInPrometheusTextFormat(t *testing.T) {
 	}
 	for _, want := range []string{
 		`tracker_source_up{stream="demo"} 1`, `tracker_source_frames_decoded_total{stream="demo"} 7`, `tracker_source_last_frame_timestamp_seconds{stream="demo"} 1.7e+09`,
+		`tracker_history_frames{stream="demo"} 30`, `tracker_history_bytes{stream="demo"} 5000`, `tracker_history_left_out_total{stream="demo"} 1`,
+		`tracker_past_results_total{pass="catch_up",stream="demo"} 8`, `tracker_past_results_total{pass="reverse",stream="demo"} 9`,
+		`tracker_pool_live_bytes{pool="network",stream="demo"} 70`, `tracker_pool_idle_bytes{pool="network",stream="demo"} 60`, `tracker_pool_moved_bytes_total{pool="network",stream="demo"} 50`,
 		`tracker_source_frames_dropped_total{reason="busy",stage="queue",stream="demo"} 3`, `tracker_sink_dropped_total{sink="nats",stream="demo"} 2`,
 		`tracker_frame_latency_seconds_bucket{stage="infer",stream="demo",le="0.025"} 1`, `tracker_frame_latency_seconds_bucket{stage="infer",stream="demo",le="+Inf"} 2`,
 		`tracker_frame_latency_seconds_sum{stage="infer",stream="demo"} 3.02`, `tracker_frame_latency_seconds_count{stage="infer",stream="demo"} 2`,

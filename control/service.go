@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,17 +29,24 @@ const (
 	Drop     Verb = "drop"
 )
 
-// callTimeout bounds a request: the stream may be in the middle of a long step, or stuck.
-const callTimeout = 10 * time.Second
+// callTimeout bounds a request: the stream may be in the middle of a long step, or stuck. Looking at a whole picture takes longer than
+// any other step.
+const (
+	callTimeout     = 10 * time.Second
+	discoverTimeout = time.Minute
+)
 
 // Service knows the streams by name and is the one table of verbs behind every door. Safe for concurrent use.
 type Service struct {
 	mu      sync.RWMutex
 	streams map[string]Stream
+	changed chan struct{} // closed and replaced where streams are added and dropped
 }
 
 // NewService has no streams.
-func NewService() *Service { return &Service{streams: map[string]Stream{}} }
+func NewService() *Service {
+	return &Service{streams: map[string]Stream{}, changed: make(chan struct{})}
+}
 
 // Add makes a stream known; a name is used once.
 func (s *Service) Add(name string, stream Stream) error {
@@ -48,6 +56,7 @@ func (s *Service) Add(name string, stream Stream) error {
 		return Errorf(Conflict, "stream %q exists already", name)
 	}
 	s.streams[name] = stream
+	s.tell()
 	return nil
 }
 
@@ -59,7 +68,21 @@ func (s *Service) Drop(name string) error {
 		return Errorf(NotFound, "there is no stream %q", name)
 	}
 	delete(s.streams, name)
+	s.tell()
 	return nil
+}
+
+// tell wakes who waits for a change. The service is locked.
+func (s *Service) tell() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// names are the streams' in order, and changed is closed when they change.
+func (s *Service) names() (names []string, changed <-chan struct{}) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.streams)), s.changed
 }
 
 func (s *Service) stream(name string) (Stream, error) {
@@ -114,7 +137,11 @@ func (s *Service) Preview(name string) (http.Handler, error) {
 // Call does one verb. body is the JSON of contract.md's table, empty where the verb takes none; reply marshals to JSON.
 // Every error is an *Error.
 func (s *Service) Call(ctx context.Context, verb Verb, name string, body []byte) (reply any, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	timeout := callTimeout
+	if verb == Discover {
+		timeout = discoverTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if reply, err = s.call(ctx, verb, name, body); err != nil {
 		return nil, toError(err)
@@ -163,8 +190,20 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 			return nil, err
 		}
 		return struct{}{}, stream.Reset(ctx)
-	case Reverse, Discover:
-		return nil, Errorf(NotSupported, "%s is not supported by this version", verb)
+	case Reverse:
+		request, err := decodeReverse(body)
+		if err != nil {
+			return nil, err
+		}
+		return struct {
+			Accepted bool `json:"accepted"`
+		}{true}, stream.Reverse(ctx, request)
+	case Discover:
+		options, err := decodeDiscover(body)
+		if err != nil {
+			return nil, err
+		}
+		return stream.Discover(ctx, options)
 	case List, Add, Drop: // above
 	}
 	return nil, Errorf(NotFound, "there is no verb %q", fmt.Sprint(verb))

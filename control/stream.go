@@ -7,6 +7,7 @@ import (
 
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/tensor"
 )
 
 // Stream is one stream as the service steers it. Its methods are called from any goroutine, once for each request; they wait
@@ -20,6 +21,11 @@ type Stream interface {
 	Remove(ctx context.Context, object int) error
 	// Reset forgets all objects.
 	Reset(ctx context.Context) error
+	// Reverse begins a pass back over the frames that are kept and does not wait for it; a second is refused as busy.
+	Reverse(ctx context.Context, request ReverseRequest) error
+	// Discover starts to track what is on the newest frame and not tracked yet, and returns all masks. options is a JSON object of
+	// automatic mask generation's options, or empty for the defaults.
+	Discover(ctx context.Context, options []byte) (*rle.Frame, error)
 	// Status is a snapshot; it does not wait.
 	Status() StreamStatus
 	// Preview shows the picture with masks drawn in; nil where there is none.
@@ -36,11 +42,18 @@ const Latest FrameRef = -1
 type PromptRequest struct {
 	Object         *int // nil: the next free id
 	Frame          FrameRef
+	Epoch          *int         // that Frame belongs to; nil: the current one
 	Points         [][2]float64 // x, y
 	Labels         []int        // 1 on the object, 0 beside it; one a point
 	Box            *[4]float64  // x0, y0, x1, y1; x0 < x1, y0 < y1
 	Mask           *rle.Mask    // of the picture's size; excludes points and box
 	ClearOldPoints bool         // of this object on this frame
+}
+
+// ReverseRequest says how far back to track which objects.
+type ReverseRequest struct {
+	Objects []int // nil: all
+	Frames  int   // at most; 0: all that are kept
 }
 
 // StreamState says how a stream is doing.
@@ -91,6 +104,23 @@ type Counters struct {
 	LastFrame      time.Time
 	Latency        []StageLatency
 	Sinks          []sink.Stats
+	Past           PastCounters
+	Pools          []PoolStats
+}
+
+// PastCounters is what a stream keeps of its past and did with it.
+type PastCounters struct {
+	Frames   int   // kept now
+	Bytes    int64 // of them
+	NotKept  int64 // frames that found no room
+	CaughtUp int64 // results of objects that caught up after a prompt in the past
+	Reversed int64 // results of reverse passes
+}
+
+// PoolStats is one pool of tensors. Which of them move says what offloading costs.
+type PoolStats struct {
+	Name string
+	tensor.Stats
 }
 
 // DropCount counts frames that were left out at one place for one reason.

@@ -17,26 +17,13 @@ type Converter struct {
 	size int
 	pool *tensor.Pool
 
-	exact  [3][256]float32 // normalised bytes, for pictures that are not resampled
-	gain   [3]float32      // normalised = gain·(0…255) + offset
-	offset [3]float32
-	bands  []*resampler
+	normalisation
+	bands []*resampler
 }
 
 // NewConverter returns a converter to 1×3×size×size tensors out of pool, which is at home on the host.
 func NewConverter(size int, pool *tensor.Pool) *Converter {
-	c := &Converter{Workers: 1, size: size, pool: pool}
-	mean, deviation := [3]float32{0.485, 0.456, 0.406}, [3]float32{0.229, 0.224, 0.225}
-	for channel := range 3 {
-		m, d := mean[channel], deviation[channel]
-		for b := range 256 {
-			// A true division: the quotient of a byte by 255 is the same number in float32 and in float64 rounded once.
-			c.exact[channel][b] = (float32(b)/255 - m) / d
-		}
-		c.gain[channel] = float32(1 / (255 * float64(d)))
-		c.offset[channel] = float32(-float64(m) / float64(d))
-	}
-	return c
+	return &Converter{Workers: 1, size: size, pool: pool, normalisation: newNormalisation()}
 }
 
 // Size is the side of the frames' square.

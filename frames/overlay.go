@@ -1,8 +1,10 @@
 package frames
 
 import (
+	"fmt"
 	"image"
 	"image/color"
+	"strconv"
 
 	"maskstream/rle"
 )
@@ -12,6 +14,19 @@ type Layer struct {
 	Mask   rle.Mask   // of the picture's size or of another, then it is stretched over the picture
 	Colour color.RGBA // see [Colour]
 	Label  string     // short, drawn at the top of the mask; empty draws none
+}
+
+// Layers are a result's objects, each with its mask, the colour of its id and the id as its label.
+func Layers(f *rle.Frame) ([]Layer, error) {
+	layers := make([]Layer, len(f.Objects))
+	for i, o := range f.Objects {
+		mask, err := rle.ParseCOCO(o.Segmentation)
+		if err != nil {
+			return nil, fmt.Errorf("object %d: %w", o.ID, err)
+		}
+		layers[i] = Layer{Mask: mask, Colour: Colour(o.ID), Label: strconv.Itoa(o.ID)}
+	}
+	return layers, nil
 }
 
 // fillShare is the share of the layer's colour in a filled pixel, of 256.
@@ -51,13 +66,13 @@ type stencil struct {
 
 // stencilOf decodes the runs into the picture's rectangle; ok is false where nothing is set.
 func stencilOf(m rle.Mask, r image.Rectangle, margin int) (s stencil, ok bool) {
-	box := box(m)
+	box := boxOf(m)
 	if box.Empty() || r.Empty() {
 		return stencil{}, false
 	}
 	if m.Width == r.Dx() && m.Height == r.Dy() {
 		s = newStencil(box.Add(r.Min), margin)
-		eachColumn(m, func(x, y0, y1 int) {
+		m.EachColumn(func(x, y0, y1 int) {
 			at := (y0-box.Min.Y+margin)*s.stride + x - box.Min.X + margin
 			for range y1 - y0 {
 				s.bits[at] = 1
@@ -100,25 +115,10 @@ func stretch(first, last, mask, picture int) (from []int, start int) {
 	return from, start
 }
 
-// eachColumn calls f for every piece of a set run within one column. Runs beyond the picture are cut off.
-func eachColumn(m rle.Mask, f func(x, y0, y1 int)) {
-	area := m.Width * m.Height
-	at := 0
-	for i, n := range m.Runs {
-		end := min(at+int(n), area)
-		for i%2 == 1 && at < end {
-			x, y := at/m.Height, at%m.Height
-			k := min(end-at, m.Height-y)
-			f(x, y, y+k)
-			at += k
-		}
-		at = end
-	}
-}
-
-func box(m rle.Mask) (b image.Rectangle) {
-	eachColumn(m, func(x, y0, y1 int) { b = b.Union(image.Rect(x, y0, x+1, y1)) })
-	return b
+// boxOf is the smallest rectangle around the set pixels.
+func boxOf(m rle.Mask) image.Rectangle {
+	b := m.Box()
+	return image.Rect(b[0], b[1], b[0]+b[2], b[1]+b[3])
 }
 
 func (s stencil) fill(img *image.RGBA, c color.RGBA) {

@@ -1,12 +1,17 @@
 package frames
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"maskstream/tensor"
 )
+
+// ErrGone says that a store does not keep a frame: it was evicted, left out, or has not come yet.
+var ErrGone = errors.New("frames: not kept")
 
 // Limits bound a [Store]; 0 is no limit. The newest frame is kept whatever they say.
 type Limits struct {
@@ -15,29 +20,35 @@ type Limits struct {
 	// Pictures keeps the decoded planes as well. Without it a stored frame's Picture has its size, rotation and Meta but no
 	// planes: enough for the tracker and the results, and it does not hold on to the decoder's buffers.
 	Pictures bool
+	// Compact keeps pixels as bytes and normalises them again when a frame is asked for: a quarter of the memory for less time
+	// than the network needs for a thousandth of a frame (BenchmarkKeptFrames). Pixels that were resampled come back rounded
+	// to 1/255, so masks of a kept frame are not bit for bit those of the live one (docs/time-travel.md has the measure).
+	// The pixels have to be at home on the host.
+	Compact bool
 }
 
 // Store keeps the newest frames of a stream, to be found by their Index: for prompts in the past, catching up and reverse
 // passes. It owns a reference of each. Which pool it is given decides where past frames live: that is
 // offload_video_to_cpu. Safe for concurrent use.
 type Store struct {
-	limits Limits
-	pool   *tensor.Pool
+	limits        Limits
+	pool          *tensor.Pool
+	normalisation normalisation
 
 	mu    sync.Mutex
-	kept  []*Frame // in order of Index
+	kept  []*Frame // in order of Index; where they are compact, their pixels are uint8
 	bytes int64
 }
 
 // NewStore returns an empty store whose pixels live in pool.
 func NewStore(limits Limits, pool *tensor.Pool) *Store {
-	return &Store{limits: limits, pool: pool}
+	return &Store{limits: limits, pool: pool, normalisation: newNormalisation()}
 }
 
 // Add borrows f and keeps it, evicting the oldest frames beyond the limits. Pixels at home in another pool are copied into
 // the store's; the error of a spent pool wraps [tensor.ErrExhausted], and f is then not kept. Indices must grow.
 func (s *Store) Add(f *Frame) error {
-	pixels, err := f.Pixels.To(s.pool)
+	pixels, err := s.pack(f.Pixels)
 	if err != nil {
 		return fmt.Errorf("frames: keeping frame %d to look back: %w", f.Index, err)
 	}
@@ -65,6 +76,28 @@ func (s *Store) Add(f *Frame) error {
 	return nil
 }
 
+func (s *Store) pack(pixels *tensor.Tensor) (*tensor.Tensor, error) {
+	if s.limits.Compact {
+		return s.normalisation.toBytes(pixels, s.pool)
+	}
+	return pixels.To(s.pool)
+}
+
+// unpack takes ownership of a kept frame and returns it as the network takes it.
+func (s *Store) unpack(kept *Frame) (*Frame, error) {
+	if !s.limits.Compact {
+		return kept, nil
+	}
+	defer kept.Release()
+	pixels, err := s.normalisation.fromBytes(kept.Pixels, s.pool)
+	if err != nil {
+		return nil, fmt.Errorf("frames: looking back at frame %d: %w", kept.Index, err)
+	}
+	f := NewFrame(pixels, kept.Picture.Retain())
+	f.Index = kept.Index
+	return f, nil
+}
+
 func (s *Store) evict() []*Frame {
 	n, bytes := 0, s.bytes
 	for ; n < len(s.kept)-1; n++ {
@@ -80,15 +113,66 @@ func (s *Store) evict() []*Frame {
 	return evicted
 }
 
-// At returns the frame with that index, with a reference for the caller; false where it was never added or is gone.
-func (s *Store) At(index int) (*Frame, bool) {
+// At returns the frame with that index, with a reference for the caller. The error wraps ErrGone where it was never added or is
+// gone, and [tensor.ErrExhausted] where there is no room to look at it.
+func (s *Store) At(index int) (*Frame, error) {
+	f, err := s.From(index)
+	if err == nil && f.Index != index {
+		f.Release()
+		return nil, fmt.Errorf("frame %d: %w", index, ErrGone)
+	}
+	return f, err
+}
+
+// From returns the oldest frame that is kept from an index on, with a reference for the caller. Errors are At's.
+func (s *Store) From(index int) (*Frame, error) {
+	s.mu.Lock()
+	i, _ := slices.BinarySearchFunc(s.kept, index, func(f *Frame, index int) int { return f.Index - index })
+	if i == len(s.kept) {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("frame %d: %w", index, ErrGone)
+	}
+	kept := s.kept[i].Retain()
+	s.mu.Unlock()
+	return s.unpack(kept)
+}
+
+// Picture returns the frame of a picture, by its number within an epoch, with a reference for the caller. Errors are At's.
+func (s *Store) Picture(epoch, number int) (*Frame, error) {
+	s.mu.Lock()
+	i, ok := s.search(epoch, number)
+	if !ok {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("frame %d of epoch %d: %w", number, epoch, ErrGone)
+	}
+	kept := s.kept[i].Retain()
+	s.mu.Unlock()
+	return s.unpack(kept)
+}
+
+// Near lists the numbers of the kept frames of an epoch before and after a picture that is not kept: at most one each.
+func (s *Store) Near(epoch, number int) []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := slices.BinarySearchFunc(s.kept, index, func(f *Frame, index int) int { return f.Index - index })
-	if !ok {
-		return nil, false
+	var near []int
+	i, ok := s.search(epoch, number)
+	if ok {
+		return []int{number}
 	}
-	return s.kept[i].Retain(), true
+	for _, at := range []int{i - 1, i} {
+		if at >= 0 && at < len(s.kept) && s.kept[at].Picture.Meta.Epoch == epoch {
+			near = append(near, s.kept[at].Picture.Meta.Frame)
+		}
+	}
+	return near
+}
+
+// search finds a picture's place in kept: epochs grow, and numbers grow within them.
+func (s *Store) search(epoch, number int) (int, bool) {
+	return slices.BinarySearchFunc(s.kept, Meta{Epoch: epoch, Frame: number}, func(f *Frame, at Meta) int {
+		meta := f.Picture.Meta
+		return cmp.Or(cmp.Compare(meta.Epoch, at.Epoch), cmp.Compare(meta.Frame, at.Frame))
+	})
 }
 
 // Oldest is the index of the oldest frame; false where the store is empty.

@@ -58,13 +58,13 @@ func TestStoreKeepsTheNewestAndReleasesTheOldest(t *testing.T) {
 			if !ok || newest != 118 || oldest != 118-2*(c.kept-1) {
 				t.Errorf("holds %d to %d", oldest, newest)
 			}
-			f, ok := store.At(newest)
-			if !ok || f.Pixels.Float32s()[0] != 118 || f.Picture.Meta.Frame != 118 || f.Picture.Width != 4 {
-				t.Errorf("newest frame: %v %v", f, ok)
+			f, err := store.At(newest)
+			if err != nil || f.Pixels.Float32s()[0] != 118 || f.Picture.Meta.Frame != 118 || f.Picture.Width != 4 {
+				t.Errorf("newest frame: %v %v", f, err)
 			}
 			for _, gone := range []int{oldest - 2, newest - 1, newest + 2} {
-				if _, ok := store.At(gone); ok {
-					t.Errorf("frame %d is there", gone)
+				if _, err := store.At(gone); !errors.Is(err, ErrGone) {
+					t.Errorf("frame %d: %v", gone, err)
 				}
 			}
 			store.Clear()
@@ -128,7 +128,7 @@ func TestStoreIsReadWhileItGrows(t *testing.T) {
 				default:
 				}
 				if newest, ok := store.Newest(); ok {
-					if f, ok := store.At(newest); ok {
+					if f, err := store.At(newest); err == nil {
 						if got := f.Pixels.Float32s()[0]; got != float32(f.Index) {
 							t.Errorf("frame %d holds %v", f.Index, got)
 						}

@@ -143,3 +143,19 @@ func TestAddressThatCanNeverWorkEndsRun(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestRecordingsAreToldFromStreams(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "clip.mp4")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]bool{
+		file: true, "file://" + file: true, folder: true, // and what waits for nobody:
+		"testscene:": false, "rtsp://camera.example/main": false, "http://camera.example/live.ts": false, "nowhere.mp4": false, "": false,
+	} {
+		if got := Recorded(address); got != want {
+			t.Errorf("%q: %t", address, got)
+		}
+	}
+}

@@ -75,6 +75,12 @@ func parseTarget(o Options) (*target, error) {
 
 var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+$`)
 
+// Recorded says whether an address names a recording on this machine, a file or a folder of images: it waits for its reader.
+func Recorded(address string) bool {
+	t, err := parseTarget(Options{URL: address}.withDefaults())
+	return err == nil && (t.kind == kindFile || t.kind == kindImages)
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -13,6 +13,9 @@ type Retention struct {
 	Pointers     int // recent frames that stay at all; 0 is all
 	Logits       int // frames whose logits stay for corrections; 0 is all
 	Conditioning int // prompted frames that stay, newest first; 0 is all
+	Good         int // good recent frames, newest first, whose features stay longer, to be chosen by quality
+
+	Direction Direction // of the pass, whose newest frame is the last one added; 0 is Forward
 }
 
 // Everything keeps every frame.
@@ -27,6 +30,16 @@ func Live(policy Policy, history int) Retention {
 		// A prompted frame that lost the cut still serves as a recent one.
 		r.Conditioning = policy.MaxConditioning + r.Pointers
 	}
+	if policy.MotionAware {
+		r.Good = policy.NumMaskmem // one more than can be chosen, for a correction of the newest frame
+	}
+	return r
+}
+
+// OnePass is the retention of a forward pass that nothing follows: prompted frames stay, others as far as it can reach back.
+func OnePass(policy Policy) Retention {
+	r := Live(policy, 1)
+	r.Logits, r.Conditioning = 0, 0
 	return r
 }
 
@@ -38,6 +51,7 @@ type Bank struct {
 	conditioning map[int]*Entry
 	recent       map[int]*Entry
 	prompted     []int // the conditioning frames in the order in which they became ones, which decides ties
+	held         *int  // see Hold; nil where nothing is held
 }
 
 // NewBank returns an empty bank whose features and logits live in pool (offload_state_to_cpu is the choice of a host pool), or
@@ -123,6 +137,27 @@ func (b *Bank) ClearAround(frame, reach int) {
 	}
 }
 
+// Hold keeps what a pass that follows the newest frame at a distance, and has come to frame, may still attend to: it counts as if
+// frame were the newest. Add would forget it, because it lies behind frames that were added before.
+func (b *Bank) Hold(frame int) { b.held = &frame }
+
+// LetGo ends Hold.
+func (b *Bank) LetGo() { b.held = nil }
+
+// Snapshot is a bank of its own with what a pass away from frame may attend to: the conditioning frames and what was remembered
+// on frame itself. The two share tensors, not entries.
+func (b *Bank) Snapshot(frame int, retention Retention) *Bank {
+	s := NewBank(retention, b.pool)
+	for f, e := range b.conditioning {
+		s.conditioning[f] = e.share()
+	}
+	s.prompted = slices.Clone(b.prompted)
+	if e, ok := b.recent[frame]; ok {
+		s.recent[frame] = e.share()
+	}
+	return s
+}
+
 // Frames lists the frames of one kind in ascending order.
 func (b *Bank) Frames(kind Kind) []int {
 	frames := make([]int, 0, len(b.entries(kind)))
@@ -164,9 +199,11 @@ func (b *Bank) forget(newest int) {
 			b.Downgrade(f)
 		}
 	}
+	good := b.keepGood(newest)
 	for f, e := range b.recent {
-		behind := newest - f + 1
+		behind := b.behind(newest, f)
 		switch {
+		case good[f]:
 		case r.Pointers > 0 && behind > max(r.Pointers, r.Spatial, r.Logits):
 			b.Drop(f, Recent)
 			continue
@@ -176,8 +213,19 @@ func (b *Bank) forget(newest int) {
 		b.forgetLogits(e, behind)
 	}
 	for f, e := range b.conditioning {
-		b.forgetLogits(e, newest-f+1)
+		b.forgetLogits(e, b.behind(newest, f))
 	}
+}
+
+// behind is how many frames back f lies, as 1 from itself: from the newest frame, or from the held one where that is nearer.
+func (b *Bank) behind(newest, f int) int {
+	behind := b.retention.Direction.From(f, newest) + 1
+	if b.held != nil {
+		if held := b.retention.Direction.From(f, *b.held) + 1; held > 0 {
+			behind = min(behind, held)
+		}
+	}
+	return behind
 }
 
 func (b *Bank) forgetLogits(e *Entry, behind int) {

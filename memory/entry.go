@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 
+	"maskstream/memory/motion"
 	"maskstream/tensor"
 )
 
@@ -36,6 +37,7 @@ type Entry struct {
 	Pointer      *tensor.Tensor // C float32
 	ObjectScore  float32
 	PredictedIoU float32
+	Motion       motion.Track // with the frame; the zero value where motion is not looked at
 }
 
 // Release gives the tensors back. Nil is ignored.
@@ -46,6 +48,17 @@ func (e *Entry) Release() {
 	e.Features.Release()
 	e.Logits.Release()
 	e.Pointer.Release()
+}
+
+// share is another entry with the same tensors.
+func (e *Entry) share() *Entry {
+	shared := *e
+	for _, t := range []*tensor.Tensor{e.Features, e.Logits, e.Pointer} {
+		if t != nil {
+			t.Retain()
+		}
+	}
+	return &shared
 }
 
 // moveTo brings the large tensors home to pool; the pointer is small and stays where the network made it.

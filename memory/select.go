@@ -14,6 +14,7 @@ type Policy struct {
 	Stride          int  // memory_temporal_stride_for_eval; 0 is 1
 	OnlyPast        bool // only_obj_ptrs_in_the_past_for_eval: pointers of conditioning frames ahead are left out
 	Signed          bool // use_signed_tpos_enc_to_obj_ptrs: distances to frames ahead are negative
+	MotionAware     bool // recent memories by quality instead of recency (SAMURAI, arXiv 2411.11922)
 }
 
 // PolicyOf is what the model's configuration asks for.
@@ -63,17 +64,16 @@ func (b *Bank) Select(frame int, direction Direction, p Policy) Selection {
 	for _, f := range selected {
 		s.Conditioning = append(s.Conditioning, Memory{f, b.conditioning[f], p.NumMaskmem - 1})
 	}
-	for distance := p.NumMaskmem - 1; distance >= 1; distance-- {
-		f := recentFrame(frame, distance, direction, p.stride())
-		if e := b.recentOrUnselected(f, unselected); e != nil && e.Features != nil {
-			s.Recent = append(s.Recent, Memory{f, e, distance - 1})
-		}
+	if p.MotionAware {
+		s.Recent = b.recentByQuality(frame, direction, p, unselected)
+	} else {
+		s.Recent = b.recentInTime(frame, direction, p, unselected)
 	}
 	if p.MaxPointers == 0 {
 		return s
 	}
 	for _, f := range selected {
-		distance := (frame - f) * int(direction)
+		distance := direction.distance(frame, f)
 		if p.OnlyPast && distance < 0 {
 			continue
 		}
@@ -83,12 +83,24 @@ func (b *Bank) Select(frame int, direction Direction, p Policy) Selection {
 		s.Pointers = append(s.Pointers, Pointed{f, b.conditioning[f], distance})
 	}
 	for distance := 1; distance < p.MaxPointers; distance++ {
-		f := frame - distance*int(direction)
+		f := direction.before(frame, distance)
 		if e := b.recentOrUnselected(f, unselected); e != nil {
 			s.Pointers = append(s.Pointers, Pointed{f, e, distance})
 		}
 	}
 	return s
+}
+
+// recentInTime are the nearest frames behind, as far as they are remembered, from far to near.
+func (b *Bank) recentInTime(frame int, direction Direction, p Policy, unselected []int) []Memory {
+	var chosen []Memory
+	for distance := p.NumMaskmem - 1; distance >= 1; distance-- {
+		f := recentFrame(frame, distance, direction, p.stride())
+		if e := b.recentOrUnselected(f, unselected); e != nil && e.Features != nil {
+			chosen = append(chosen, Memory{f, e, distance - 1})
+		}
+	}
+	return chosen
 }
 
 // closestConditioning splits the conditioning frames into at most limit selected ones (the nearest before frame, the nearest at
@@ -120,10 +132,19 @@ func (b *Bank) closestConditioning(frame, limit int) (selected, unselected []int
 	return selected, rest
 }
 
+// step is the way of a pass in time.
+func (d Direction) step() float64 { return float64(d) }
+
+// distance is how far f lies behind frame on the way of a pass.
+func (d Direction) distance(frame, f int) int { return (frame - f) * int(d) }
+
+// before is the frame that lies so far behind.
+func (d Direction) before(frame, distance int) int { return frame - distance*int(d) }
+
 // recentFrame is the frame that fills the slot at a relative distance: the neighbour, then every stride-th frame.
 func recentFrame(frame, distance int, direction Direction, stride int) int {
 	if distance == 1 {
-		return frame - int(direction)
+		return direction.before(frame, 1)
 	}
 	// The grid of every stride-th frame is fixed, so that neighbours in time share memories.
 	if direction == Forward {
@@ -153,6 +174,14 @@ func (s Selection) Attention() model.Attention {
 		a.Pointers = append(a.Pointers, model.Pointer{Vector: p.Entry.Pointer, Distance: float32(p.Distance)})
 	}
 	return a
+}
+
+// From is how many frames a pass in this direction goes from one frame to another; negative where it would have to turn.
+func (d Direction) From(frame, to int) int {
+	if d == Reverse {
+		return frame - to
+	}
+	return to - frame
 }
 
 func floorDiv(a, b int) int {

@@ -9,10 +9,12 @@ type Config struct {
 	EmbedDim  int // C, d_model
 	MemoryDim int // M
 
-	Trunk           Trunk
+	Trunk           Trunk  // of SAM 2
+	RepViT          RepViT // of EdgeTAM, in the trunk's place
 	Neck            Neck
 	MemoryAttention MemoryAttention
 	MemoryEncoder   MemoryEncoder
+	Perceiver       Perceiver // EdgeTAM's
 
 	NumMaskmem             int // spatial memories a frame attends to, conditioning ones apart: 7 counts the current frame
 	MaxObjPtrsInEncoder    int // 16
@@ -51,6 +53,14 @@ func (c Config) LowRes() int { return c.ImageSize / 4 }
 // PointerTokens is the number of memory tokens an object pointer is split into.
 func (c Config) PointerTokens() int { return c.EmbedDim / c.MemoryDim }
 
+// MemoryTokens is the number of tokens one spatial memory has: one a cell, or one a latent of the perceiver.
+func (c Config) MemoryTokens() int {
+	if c.Perceiver.Layers > 0 {
+		return c.Perceiver.Latents + c.Perceiver.Grid*c.Perceiver.Grid
+	}
+	return c.Cells() * c.Cells()
+}
+
 // Trunk is a Hiera image encoder (Ryali et al. 2023; modeling/backbones/hieradet.py).
 type Trunk struct {
 	EmbedDim        int // of stage 1, doubles per stage
@@ -60,6 +70,14 @@ type Trunk struct {
 	WindowSpec      [4]int
 	PosEmbedBkgSize [2]int // window_pos_embed_bkg_spatial_size
 	QPool           int    // stages with query pooling, 3
+}
+
+// RepViT is EdgeTAM's image encoder (Wang et al. 2023, "RepViT: Revisiting Mobile CNN From ViT Perspective"; timm's
+// models/repvit.py). The zero value: the image encoder is a Hiera.
+type RepViT struct {
+	Name   string // of timm, "repvit_m1.dist_in1k"
+	Widths [4]int // channels of a stage
+	Depths [4]int // blocks of a stage, its downsampling apart
 }
 
 // Neck is the feature pyramid (modeling/backbones/image_encoder.py, FpnNeck).
@@ -81,4 +99,12 @@ type MemoryAttention struct {
 // MemoryEncoder is modeling/memory_encoder.py.
 type MemoryEncoder struct {
 	FuserLayers int
+}
+
+// Perceiver is EdgeTAM's 2-D spatial perceiver (Zhou et al. 2025, "EdgeTAM: On-Device Track Anything Model";
+// modeling/perceiver.py), which sums a memory up in few tokens. The zero value: a memory is kept cell by cell.
+type Perceiver struct {
+	Layers  int
+	Latents int // latents that see the whole memory; their tokens come first
+	Grid    int // side of the grid of latents of which each sees its own cells
 }

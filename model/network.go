@@ -16,7 +16,8 @@ type Network interface {
 	// frame without memory: then the raw embedding plus the learned no-memory embedding is used (borrowed).
 	// Every prompt must have as many points as the others.
 	DecodeMasks(features *Features, embedding *tensor.Tensor, prompts []Prompt) (*Prediction, error)
-	// EncodeMemory turns masks into spatial memories: n×hw×M bfloat16, tokens in row-major order of the cells.
+	// EncodeMemory turns masks into spatial memories: n×t×M bfloat16 with t = Config.MemoryTokens, one token for each of the
+	// hw cells in row-major order, or one for each latent of a perceiver.
 	// logits is n×4h×4w float32 (borrowed), scores and binarize have n entries. A mask to be binarised is thresholded at 0,
 	// any other goes through a sigmoid; where the score is ≤ 0 the learned no-object embedding is added.
 	EncodeMemory(features *Features, logits *tensor.Tensor, scores []float32, binarize []bool) (*tensor.Tensor, error)
@@ -58,7 +59,7 @@ type Attention struct {
 
 // SpatialMemory is one frame's memory with its place in time.
 type SpatialMemory struct {
-	Features *tensor.Tensor // hw×M bfloat16, borrowed
+	Features *tensor.Tensor // t×M bfloat16, borrowed
 	Temporal int            // row of the temporal position embedding: 6 for a conditioning frame, else distance − 1
 }
 
@@ -98,6 +99,9 @@ type Prompt struct {
 	// Multimask asks for three candidates of which the one with the best predicted IoU is returned; otherwise token 0, or
 	// the best candidate where token 0 is unstable (dynamic_multimask_via_stability, 0.05 and 0.98).
 	Multimask bool
+	// Alternatives asks for every mask that was proposed beside the answer. All prompts of a batch ask for it or none; it
+	// excludes Mask.
+	Alternatives bool
 }
 
 // Prediction is the mask decoder's answer for n objects, gated: where the object score is ≤ 0 every logit is −1024 and the
@@ -107,6 +111,7 @@ type Prediction struct {
 	Pointers     *tensor.Tensor // n×C float32
 	PredictedIoU []float32      // n
 	ObjectScores []float32      // n logits
+	Alternatives *Alternatives  // where the prompts asked for them, else nil
 }
 
 // Release gives the tensors back. Nil is ignored.
@@ -116,7 +121,29 @@ func (p *Prediction) Release() {
 	}
 	p.Logits.Release()
 	p.Pointers.Release()
+	p.Alternatives.Release()
 }
+
+// Alternatives are the four masks that the mask decoder proposes for each of n prompts: the single one, then the three among which
+// Multimask chooses. Logits are as predicted, not gated; pointers are gated as the prediction's. Where the network takes every
+// pointer from the single mask's token (use_multimask_token_for_obj_ptr is off), all four are that one.
+type Alternatives struct {
+	Logits       *tensor.Tensor // n×4×4h×4w float32
+	Pointers     *tensor.Tensor // n×4×C float32
+	PredictedIoU []float32      // n·4
+}
+
+// Release gives the tensors back. Nil is ignored.
+func (a *Alternatives) Release() {
+	if a == nil {
+		return
+	}
+	a.Logits.Release()
+	a.Pointers.Release()
+}
+
+// Proposals is how many masks Alternatives hold for each prompt.
+const Proposals = 4
 
 // NoObjectLogit is every logit of a mask whose object is absent (NO_OBJ_SCORE).
 const NoObjectLogit = -1024

@@ -2,6 +2,7 @@ package propagate
 
 import (
 	"maskstream/memory"
+	"maskstream/memory/motion"
 	"maskstream/model"
 	"maskstream/tensor"
 )
@@ -57,7 +58,11 @@ func (t *Tracker) answer(features *model.Features, embedding *tensor.Tensor, pro
 		return nil, err
 	}
 	defer memories.Release()
-	return entryOf(prediction, memories, 0), nil
+	e := entryOf(prediction, memories, 0)
+	if t.options.MotionAware {
+		e.Motion = motion.Start(motion.BoxOf(e.Logits.Float32s(), t.network.Config().LowRes())) // whatever the motion was believed to be, here it is certain
+	}
+	return e, nil
 }
 
 // multimask is the reference's rule (_use_multimask): three candidates for a single click or none, one for anything clearer.

@@ -60,8 +60,8 @@ func (t *Tracker) attend(frame int, features *model.Features, objects []*object,
 
 // attentionBatch is how many objects with so many memories are attended to at once.
 func (t *Tracker) attentionBatch(memories int) int {
-	cells := t.network.Config().Cells() * t.network.Config().Cells()
-	return max(1, attentionBudget/(cells*cells*max(1, memories)))
+	c := t.network.Config()
+	return max(1, attentionBudget/(c.Cells()*c.Cells()*c.MemoryTokens()*max(1, memories)))
 }
 
 func (t *Tracker) trace(frame, id int, direction memory.Direction, s memory.Selection) {
@@ -70,7 +70,7 @@ func (t *Tracker) trace(frame, id int, direction memory.Direction, s memory.Sele
 	}
 	c := t.network.Config()
 	spatial := len(s.Conditioning) + len(s.Recent)
-	tr := Trace{Frame: frame, Object: id, Pass: direction, Tokens: spatial*c.Cells()*c.Cells() + len(s.Pointers)*c.PointerTokens(), Conditioning: []int{}, Recent: []int{}, Pointers: []int{}}
+	tr := Trace{Frame: frame, Object: id, Pass: direction, Tokens: spatial*c.MemoryTokens() + len(s.Pointers)*c.PointerTokens(), Conditioning: []int{}, Recent: []int{}, Pointers: []int{}}
 	for _, m := range s.Conditioning {
 		tr.Conditioning = append(tr.Conditioning, m.Frame)
 	}

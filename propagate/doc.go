@@ -4,7 +4,7 @@
 // A [Tracker] takes prompts and steps. A step encodes a frame once for all objects, attends to each object's memories, decodes
 // all masks in one batch, encodes them as memories and files those. A pass is steps over a range with a sign: forward, reverse
 // and catching up after a late prompt are the same code. A [Session] is the reference's way to drive it: the steps of a script
-// over a clip.
+// over a clip. With [Options].MotionAware, masks and memories are chosen by how an object moves, too.
 //
 //	tracker := propagate.New(network, propagate.Options{CorrectAsConditioning: true, FillHoleArea: 8})
 //	defer tracker.Close()

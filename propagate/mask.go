@@ -17,7 +17,7 @@ func drawnMask(pool *tensor.Pool, m *rle.Mask, size int) (*tensor.Tensor, error)
 	pixels := t.Float32s()
 	clear(pixels)
 	if m.Height == size && m.Width == size {
-		columns(m, func(x, y0, y1 int) {
+		m.EachColumn(func(x, y0, y1 int) {
 			for y := y0; y < y1; y++ {
 				pixels[y*size+x] = 1
 			}
@@ -26,7 +26,7 @@ func drawnMask(pool *tensor.Pool, m *rle.Mask, size int) (*tensor.Tensor, error)
 	}
 	across, down := windows(m.Width, size), windows(m.Height, size)
 	narrow := make([]float32, size*m.Height) // column after column
-	columns(m, func(x, y0, y1 int) {
+	m.EachColumn(func(x, y0, y1 int) {
 		first := sort.Search(size, func(i int) bool { return across[i].from+len(across[i].weights) > x })
 		for i := first; i < size && across[i].from <= x; i++ {
 			weight := across[i].weights[x-across[i].from]
@@ -48,21 +48,6 @@ func drawnMask(pool *tensor.Pool, m *rle.Mask, size int) (*tensor.Tensor, error)
 		}
 	}
 	return t, nil
-}
-
-// columns calls set with every stretch of set pixels of a column, rows y0 to y1−1.
-func columns(m *rle.Mask, set func(x, y0, y1 int)) {
-	at := 0
-	for i, run := range m.Runs {
-		end := at + int(run)
-		for i&1 == 1 && at < end {
-			x, y := at/m.Height, at%m.Height
-			n := min(end-at, m.Height-y)
-			set(x, y, y+n)
-			at += n
-		}
-		at = end
-	}
 }
 
 // window is what one output of a resize is made of: weights of the pixels from a first one on, which sum to 1.

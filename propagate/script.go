@@ -89,6 +89,18 @@ func (s *Script) Validate() error {
 	return nil
 }
 
+// LooksBack says whether a step may want what a pass has left behind: another pass, one in reverse, or a step on a frame.
+func (s *Script) LooksBack() bool {
+	passed := false
+	for _, op := range s.Steps {
+		if op.Reverse || passed && (op.Verb == Propagate || op.Frame != nil) {
+			return true
+		}
+		passed = passed || op.Verb == Propagate
+	}
+	return false
+}
+
 // takes says which fields a verb needs and which it may have besides.
 func (v Verb) takes() (needs, allows []string, ok bool) {
 	switch v {

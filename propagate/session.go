@@ -44,7 +44,16 @@ func NewSession(tracker *Tracker, clip Clip, script *Script) *Session {
 	return &Session{tracker: tracker, clip: clip, script: script}
 }
 
-// TrackerOptions are the options that a script asks for; state is the home of memories and logits, nil for the network's own.
+// Retention is what a script's steps may use of what was tracked: everything, but for a single forward pass at its end.
+func (s *Script) Retention(policy memory.Policy) memory.Retention {
+	if s.LooksBack() {
+		return memory.Everything
+	}
+	return memory.OnePass(policy)
+}
+
+// TrackerOptions are the options that a script asks for, but for Retention, which keeps everything; state is the home of
+// memories and logits, nil for the network's own.
 func (s *Script) TrackerOptions(state *tensor.Pool, trace func(Trace)) Options {
 	return Options{FillHoleArea: s.Options.FillHoleArea, CorrectAsConditioning: s.Options.CorrectAsConditioning,
 		ClearAroundInput: s.Options.ClearAroundInput, MaxConditioning: &s.Options.MaxConditioning,

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"maskstream/model/modeltest"
 	"maskstream/rle"
+	"maskstream/tensor"
 )
 
 // add points at object id (1 on the first dot, others on the second) on a frame.
@@ -128,6 +130,49 @@ func TestASessionStopsWhenAskedTo(t *testing.T) {
 	err = NewSession(w.tracker, discs{w.scene, 9, 1}, s).Run(t.Context(), func(Outcome) error { return full })
 	if !errors.Is(err, full) {
 		t.Errorf("the report's error is lost: %v", err)
+	}
+}
+
+func TestOnePassForgetsWhatNobodyWants(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		steps string
+		back  bool
+	}{
+		{"one pass", add("30", "1") + `, ` + add("0", "2") + `, {"op": "propagate", "start_frame": 0}, {"op": "remove_object", "object": 1}`, false},
+		{"a second pass", add("0", "1") + `, {"op": "propagate", "max_frames": 3}, {"op": "propagate"}`, true},
+		{"a reverse pass", add("9", "1") + `, {"op": "propagate", "reverse": true}`, true},
+		{"a correction", add("0", "1") + `, {"op": "propagate"}, ` + add("9", "1"), true},
+		{"a prompt taken back", add("0", "1") + `, {"op": "propagate"}, {"op": "clear_prompts", "frame": 0, "object": 1}`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := ParseScript([]byte(`{"steps": [` + c.steps + `]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.LooksBack() != c.back {
+				t.Errorf("looks back: %t", s.LooksBack())
+			}
+			var shown [2][][]seen
+			var peaks [2]int64
+			for i, bounded := range []bool{false, true} {
+				w := newWorld(t, func(o *Options) {
+					if bounded {
+						o.Retention = s.Retention(o.Policy(modeltest.New(tensor.NewPool("", tensor.Host(), 0), size).Config()))
+					}
+				})
+				if _, shown[i], err = play(t, w, 60, 1, `{"steps": [`+c.steps+`]}`); err != nil {
+					t.Fatal(err)
+				}
+				peaks[i] = w.pool.Stats().PeakBytes
+			}
+			if !slices.EqualFunc(shown[0], shown[1], slices.Equal[[]seen]) {
+				t.Error("what is forgotten was wanted")
+			}
+			if less := peaks[1] < peaks[0]/2; less == c.back {
+				t.Errorf("at most %d bytes, %d where everything is kept", peaks[1], peaks[0])
+			}
+		})
 	}
 }
 

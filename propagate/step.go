@@ -18,9 +18,24 @@ const chunk = 32
 // result. The image is encoded only where an object needs it. The caller releases the result. After an error some objects may
 // have been tracked on the frame; it may be stepped on again.
 func (t *Tracker) Step(frame *frames.Frame, direction memory.Direction) (*Result, error) {
-	var inferred []*object
+	return t.step(frame, direction, t.objects)
+}
+
+// StepOnly is Step for some objects; the result lists no others. An id that is not known is left out.
+func (t *Tracker) StepOnly(frame *frames.Frame, direction memory.Direction, ids []int) (*Result, error) {
+	var objects []*object
 	for _, o := range t.objects {
-		if _, ok := o.bank.Get(frame.Index, memory.Conditioning); ok {
+		if slices.Contains(ids, o.id) {
+			objects = append(objects, o)
+		}
+	}
+	return t.step(frame, direction, objects)
+}
+
+func (t *Tracker) step(frame *frames.Frame, direction memory.Direction, objects []*object) (*Result, error) {
+	var inferred []*object
+	for _, o := range objects {
+		if t.answered(o, frame.Index) {
 			t.clearAround(o, frame.Index)
 			t.note(o, frame.Index, direction)
 		} else if o.prompted() {
@@ -39,7 +54,7 @@ func (t *Tracker) Step(frame *frames.Frame, direction memory.Direction) (*Result
 		}
 	}
 	r := &Result{Frame: frame.Index, Pass: direction}
-	for _, o := range t.objects {
+	for _, o := range objects {
 		var entry *memory.Entry
 		if o.prompted() {
 			entry, _ = o.bank.Find(frame.Index)
@@ -47,6 +62,16 @@ func (t *Tracker) Step(frame *frames.Frame, direction memory.Direction) (*Result
 		r.add(o.id, entry)
 	}
 	return r, nil
+}
+
+// answered says whether an object's mask on a frame is known and not inferred again: it was prompted there, or the pass starts from
+// there.
+func (t *Tracker) answered(o *object, frame int) bool {
+	if _, ok := o.bank.Get(frame, memory.Conditioning); ok {
+		return true
+	}
+	_, ok := o.bank.Get(frame, memory.Recent)
+	return ok && t.start != nil && frame == *t.start
 }
 
 // infer runs one batch of objects through memory attention, mask decoder and memory encoder, and files what they leave behind.
@@ -59,12 +84,14 @@ func (t *Tracker) infer(frame int, features *model.Features, objects []*object, 
 	prompts := make([]model.Prompt, len(objects))
 	for i := range prompts {
 		prompts[i].Multimask = t.multimask(0, false)
+		prompts[i].Alternatives = t.options.MotionAware && prompts[i].Multimask
 	}
 	prediction, err := t.network.DecodeMasks(features, embedding, prompts)
 	if err != nil {
 		return err
 	}
 	defer prediction.Release()
+	tracks := t.follow(frame, objects, prediction, direction)
 	// The memory encoder sees the mask as predicted; holes are filled in what is stored and shown.
 	memories, err := t.network.EncodeMemory(features, prediction.Logits, prediction.ObjectScores, make([]bool, len(objects)))
 	if err != nil {
@@ -73,7 +100,9 @@ func (t *Tracker) infer(frame int, features *model.Features, objects []*object, 
 	defer memories.Release()
 	t.fillHoles(prediction.Logits)
 	for i, o := range objects {
-		if err := o.bank.Add(frame, memory.Recent, entryOf(prediction, memories, i)); err != nil {
+		e := entryOf(prediction, memories, i)
+		e.Motion = tracks[i]
+		if err := o.bank.Add(frame, memory.Recent, e); err != nil {
 			return fmt.Errorf("object %d: %w", o.id, err)
 		}
 		t.note(o, frame, direction)
@@ -89,12 +118,12 @@ func (t *Tracker) note(o *object, frame int, direction memory.Direction) {
 		return
 	}
 	for f := range o.tracked {
-		if frame-f >= keep {
+		if direction.From(f, frame) >= keep {
 			delete(o.tracked, f)
 		}
 	}
 	for f := range o.points {
-		if frame-f >= keep {
+		if direction.From(f, frame) >= keep {
 			delete(o.points, f)
 		}
 	}

@@ -26,6 +26,7 @@ type Options struct {
 	CorrectAsConditioning bool // add_all_frames_to_correct_as_cond
 	ClearAroundInput      bool // clear_non_cond_mem_around_input
 	MaxConditioning       *int // max_cond_frames_in_attn in place of the model's own
+	MotionAware           bool // masks and memories chosen by motion as well (SAMURAI, arXiv 2411.11922)
 
 	Retention memory.Retention
 	State     *tensor.Pool // home of memories and logits (offload_state_to_cpu); nil leaves them where the network makes them
@@ -38,6 +39,7 @@ func (o Options) Policy(c model.Config) memory.Policy {
 	if o.MaxConditioning != nil {
 		policy.MaxConditioning = *o.MaxConditioning
 	}
+	policy.MotionAware = o.MotionAware
 	return policy
 }
 
@@ -48,6 +50,7 @@ type Tracker struct {
 	policy  memory.Policy
 
 	objects []*object // in the order of their first prompt
+	start   *int      // of a snapshot: the frame it starts from
 	scratch *tensor.Pool
 
 	cached   *model.Features // of the last frame that was encoded
@@ -176,6 +179,9 @@ func (t *Tracker) Conditioned() []int {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// Look says what all objects look like on a frame, as far as that is remembered. The caller releases the result.
+func (t *Tracker) Look(frame int) *Result { return t.look(frame, memory.Conditioning) }
 
 // look gathers what all objects look like on a frame: a pending answer of the given kind first, then what is remembered
 // (_consolidate_temp_output_across_obj).

@@ -136,3 +136,29 @@ func TestMasksOfUnequalSizeDoNotMix(t *testing.T) {
 		t.Error("Equal though the sizes differ")
 	}
 }
+
+func TestColumnsAreTheSetPixels(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		height, width := 1+random.IntN(9), 1+random.IntN(9)
+		bitmap := make([]byte, height*width)
+		for i := range bitmap {
+			bitmap[i] = byte(random.IntN(3) / 2)
+		}
+		painted := make([]byte, height*width)
+		before := -1
+		FromBits(height, width, bitmap).EachColumn(func(x, y0, y1 int) {
+			if at := x*height + y0; at < before || y0 >= y1 || y1 > height {
+				t.Fatalf("column %d, rows %d to %d after %d", x, y0, y1, before)
+			}
+			before = x*height + y1
+			for y := y0; y < y1; y++ {
+				painted[y*width+x] = 1
+			}
+		})
+		if !bytes.Equal(painted, bitmap) {
+			t.Fatalf("%d×%d: %v, want %v", height, width, painted, bitmap)
+		}
+	}
+	Mask{Height: 0, Width: 3, Runs: []uint32{0, 4}}.EachColumn(func(int, int, int) { t.Error("a picture without pixels has a set one") })
+}

@@ -121,6 +121,7 @@ func TestAMaskWhoseRunsDoNotAddUpIsInvalid(t *testing.T) {
 		}
 		mask.Area()
 		mask.Box()
+		mask.EachColumn(func(int, int, int) {})
 		mask.Counts()
 		if _, err := Merge(Union, mask, mask); err != nil {
 			t.Error(err)

@@ -19,7 +19,8 @@ import (
 // goroutine at a time. The zero value is ready. Masks it returns are the caller's.
 type Encoder struct {
 	rows, columns axis
-	positive      []uint64  // for each low-resolution column, words: bit y%64 of word y/64 says whether logit y is above 0
+	threshold     float32   // what the logits are compared with, 0 but for FromLogitsAbove
+	positive      []uint64  // for each low-resolution column, words: bit y%64 of word y/64 says whether logit y is above
 	signs         []uint64  // the same for the output column at hand, between two low-resolution columns
 	changes       border    // of the mask at hand
 	lead          []float32 // by how much one object's logits exceed another's
@@ -29,10 +30,36 @@ type Encoder struct {
 // pixels it touches. It panics where sizes are not positive, the picture has 2³² pixels or more, or logits has another length
 // than lowH·lowW.
 func (e *Encoder) FromLogits(logits []float32, lowH, lowW, height, width int) Mask {
+	return e.FromLogitsAbove(0, logits, lowH, lowW, height, width)
+}
+
+// FromLogitsAbove is FromLogits for interpolated logits above a threshold other than 0.
+func (e *Encoder) FromLogitsAbove(threshold float32, logits []float32, lowH, lowW, height, width int) Mask {
+	e.trace(threshold, logits, lowH, lowW, height, width)
+	return Mask{Height: height, Width: width, Runs: e.changes.runs(uint32(height * width))}
+}
+
+// AreaAbove is the area of that mask, which is not made.
+func (e *Encoder) AreaAbove(threshold float32, logits []float32, lowH, lowW, height, width int) int64 {
+	e.trace(threshold, logits, lowH, lowW, height, width)
+	var area int64
+	for i := 0; i < len(e.changes); i += 2 {
+		end := int64(height) * int64(width)
+		if i+1 < len(e.changes) {
+			end = int64(e.changes[i+1])
+		}
+		area += end - int64(e.changes[i])
+	}
+	return area
+}
+
+// trace follows the outline: it leaves the changes of the mask in e.changes.
+func (e *Encoder) trace(threshold float32, logits []float32, lowH, lowW, height, width int) {
 	total := mustPixels(height, width)
 	if lowH <= 0 || lowW <= 0 || total == 0 || len(logits) != lowH*lowW {
 		panic(fmt.Sprintf("rle: FromLogits: %d logits as %d×%d for %d×%d pixels", len(logits), lowH, lowW, height, width))
 	}
+	e.threshold = threshold
 	e.rows.fit(lowH, height)
 	e.columns.fit(lowW, width)
 	e.packSigns(logits, lowH, lowW)
@@ -56,7 +83,6 @@ func (e *Encoder) FromLogits(logits []float32, lowH, lowW, height, width int) Ma
 			e.encodeColumn(c, a, b, uint32(x*height))
 		}
 	}
-	return Mask{Height: height, Width: width, Runs: e.changes.runs(total)}
 }
 
 func none(words []uint64) bool {
@@ -88,7 +114,7 @@ func (e *Encoder) encodeColumn(c column, a, b []uint64, start uint32) {
 	for i := range signs {
 		word := a[i] & b[i]
 		for unequal := a[i] ^ b[i]; unequal != 0; unequal &= unequal - 1 {
-			if y := i*64 + bits.TrailingZeros64(unequal); c.at(y) > 0 {
+			if y := i*64 + bits.TrailingZeros64(unequal); c.at(y) > e.threshold {
 				word |= unequal & -unequal
 			}
 		}
@@ -115,13 +141,13 @@ func (e *Encoder) encodeColumn(c column, a, b []uint64, start uint32) {
 }
 
 // crossing returns the first output row of cell k, between low-resolution rows k and k+1 that disagree, which agrees with row
-// k+1; behind the cell's last where none does. above says that row k is above 0.
+// k+1; behind the cell's last where none does. above says that row k is above the threshold.
 func (e *Encoder) crossing(c column, k int, above bool) int {
 	low, high := e.rows.first[k], e.rows.first[k+1]
 	upper, lower := c.at(k), c.at(k+1)
 	for low < high {
 		middle := int(uint(low+high) / 2)
-		if value := between(e.rows.near[middle], upper, e.rows.far[middle], lower); value > 0 == above {
+		if value := between(e.rows.near[middle], upper, e.rows.far[middle], lower); value > e.threshold == above {
 			low = middle + 1
 		} else {
 			high = middle
@@ -143,7 +169,11 @@ func (e *Encoder) packSigns(logits []float32, lowH, lowW int) {
 			var any uint64
 			for y := range rows {
 				from := (word*64+y)*lowW + x
-				block[y] = rowSigns(logits[from : from+columns])
+				if e.threshold == 0 {
+					block[y] = rowSigns(logits[from : from+columns])
+				} else {
+					block[y] = rowSignsAbove(e.threshold, logits[from:from+columns])
+				}
 				any |= block[y]
 			}
 			clear(block[rows:])
@@ -168,6 +198,15 @@ func rowSigns(logits []float32) uint64 {
 	}
 	for ; i < len(logits); i++ {
 		signs |= sign(logits[i]) << (i & 63)
+	}
+	return signs
+}
+
+// rowSignsAbove is rowSigns for another threshold: a difference of floats is above 0 exactly where the first is the larger one.
+func rowSignsAbove(threshold float32, logits []float32) uint64 {
+	var signs uint64
+	for i, v := range logits {
+		signs |= sign(v-threshold) << i
 	}
 	return signs
 }

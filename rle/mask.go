@@ -56,6 +56,24 @@ func (m Mask) Validate() error {
 	return nil
 }
 
+// EachColumn calls set with every stretch of set pixels within a column, rows y0 to y1−1, in the order of the runs.
+func (m Mask) EachColumn(set func(x, y0, y1 int)) {
+	if m.Height <= 0 {
+		return
+	}
+	at, area := 0, m.Height*m.Width
+	for i, run := range m.Runs {
+		end := min(at+int(run), area)
+		for i%2 == 1 && at < end {
+			x, y := at/m.Height, at%m.Height
+			n := min(end-at, m.Height-y)
+			set(x, y, y+n)
+			at += n
+		}
+		at = end
+	}
+}
+
 // pixels is height·width. As in pycocotools a mask has less than 2³² pixels, so that every run and every position fits a uint32.
 func pixels(height, width int) (uint32, error) {
 	if height < 0 || width < 0 {
@@ -92,17 +110,37 @@ func (b border) inside() bool { return len(b)%2 == 1 }
 
 // runs returns the distances between the changes of a mask with total pixels, in a slice of exactly their number.
 func (b border) runs(total uint32) []uint32 {
+	runs := make([]uint32, b.count(total))
+	b.put(runs, total)
+	return runs
+}
+
+// count is the number of runs; a change behind the last pixel is none.
+func (b border) count(total uint32) int {
 	if last := len(b) - 1; last >= 0 && b[last] == total {
-		b = b[:last]
+		return len(b)
 	}
-	runs := make([]uint32, len(b)+1)
+	return len(b) + 1
+}
+
+// put writes the runs, of which there are count.
+func (b border) put(runs []uint32, total uint32) {
 	var from uint32
-	for i, position := range b {
+	last := len(runs) - 1
+	for i, position := range b[:last] {
 		runs[i] = position - from
 		from = position
 	}
-	runs[len(b)] = total - from
-	return runs
+	runs[last] = total - from
+}
+
+// pairs is how many neighbouring pixels, in column-major order, differ.
+func (b border) pairs(total uint32) int {
+	n := b.count(total) - 1
+	if n > 0 && b[0] == 0 {
+		n--
+	}
+	return n
 }
 
 // Equal says whether two masks have the same size and the same pixels, canonical or not.

@@ -41,6 +41,7 @@ type Frame struct {
 	RTP       uint32     `json:"rtp"`
 	Size      [2]int     `json:"size"` // height, width as displayed
 	Direction Direction  `json:"direction"`
+	Past      bool       `json:"past,omitempty"` // about a frame that had gone by: only the objects that were looked at again
 	Part      *[2]int    `json:"part,omitempty"` // i of n, where a message was split by objects
 	Objects   []Object   `json:"objects"`
 	Omitted   []int      `json:"omitted,omitempty"` // ids whose mask was too large for any message here: see [EncodeFrame]
@@ -102,7 +103,7 @@ const (
 	ObjectLost    EventType = "object_lost"
 	ObjectFound   EventType = "object_found"
 	ObjectRemoved EventType = "object_removed"
-	ReverseDone   EventType = "reverse_done"
+	ReverseDone   EventType = "reverse_done" // frames: how many; reason: why it ended early
 )
 
 // Event is the message on <prefix>.<stream>.event.
@@ -115,7 +116,8 @@ type Event struct {
 	Type   EventType `json:"type"`
 	Object *int      `json:"object,omitempty"` // of the object_… events
 	Epoch  *int      `json:"epoch,omitempty"`
-	Reason string    `json:"reason,omitempty"`
+	Frames *int      `json:"frames,omitempty"` // of reverse_done: results of the pass
+	Reason string    `json:"reason,omitempty"` // of reverse_done: why the pass ended early
 }
 
 // Status is the message on <prefix>.<stream>.status, once a second.

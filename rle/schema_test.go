@@ -57,6 +57,8 @@ func TestMessagesReadAsTheContractHasThem(t *testing.T) {
 	occluded.Objects[0] = Object{ID: 0, State: Occluded, Segmentation: Empty(2, 3).COCO()}
 	none := exampleFrame()
 	none.Objects = nil
+	past := exampleFrame()
+	past.Past, past.Direction = true, Reverse
 	escaped := exampleFrame()
 	escaped.Objects[0].Segmentation.Counts = `<>\0`
 	batch := func(masks ...BatchMask) Batch {
@@ -76,6 +78,9 @@ func TestMessagesReadAsTheContractHasThem(t *testing.T) {
 				`"objects":[{"id":0,"state":"occluded","segmentation":{"size":[2,3],"counts":"6"},"area":0,"bbox":[0,0,0,0],"object_score":null,"predicted_iou":null}]}`},
 		{"no objects", "frame", none, exampleLine[:strings.Index(exampleLine, `[{"id"`)] + "[]}"},
 		{"no escapes for HTML", "frame", escaped, strings.Replace(exampleLine, "221O", `<>\\0`, 1)},
+		{"a frame that had gone by", "frame", past, strings.Replace(exampleLine, `"forward",`, `"reverse","past":true,`, 1)},
+		{"a reverse pass done", "event", Event{V: 1, Stream: "gate", Run: "9f3a01c2", N: 3, Time: received, Type: ReverseDone, Frames: to(0), Reason: "its objects were removed"},
+			`{"v":1,"stream":"gate","run":"9f3a01c2","n":3,"time":"2026-11-30T15:48:41.123456Z","type":"reverse_done","frames":0,"reason":"its objects were removed"}`},
 		{"a batch", "batch", batch(batchMask(exampleFrame(), &exampleFrame().Objects[0])),
 			`{"v":1,"stream":"gate","run":"9f3a01c2","epoch":2,"object":1,"size":[2,3],"masks":[{"seq":12,"frame":12,"pts_ns":400000000,"direction":"forward","state":"tracked","counts":"221O","area":3,"bbox":[1,0,2,2],"object_score":4.2}]}`},
 		{"an occluded object's batch", "batch", batch(batchMask(occluded, &occluded.Objects[0])),
@@ -129,6 +134,8 @@ func TestSchemasRefuseWhatTheContractDoesNotHave(t *testing.T) {
 		{"event", event, `,"object":0`, ``},
 		{"event", event, `object_lost`, `epoch`},
 		{"event", event, `object_lost`, `lost`},
+		{"event", event, `object_lost`, `reverse_done`},
+		{"frame", exampleLine, `"objects"`, `"past":false,"objects"`},
 		{"removed", `{"v":1,"step":6,"removed":2,"remaining":[]}`, `[]`, `null`},
 	} {
 		changed := strings.Replace(c.message, c.old, c.new, 1)

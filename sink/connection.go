@@ -178,6 +178,10 @@ func (c *Connection) complain(message string, err error) {
 // Connected says whether messages go out now.
 func (c *Connection) Connected() bool { return c.nc.IsConnected() }
 
+// Client is the connection itself, for what is no publishing of results: requests and replies. It is borrowed: Close ends it, and
+// nobody else may, or set its handlers.
+func (c *Connection) Client() *nats.Conn { return c.nc }
+
 // limit is how many bytes of header and data one message may have on the server that we are connected to.
 func (c *Connection) limit() int { return int(min(c.nc.MaxPayload(), 1<<20)) }
 

@@ -142,10 +142,11 @@ func (m *member) pump(ctx context.Context) error {
 		if ok {
 			err := m.sink.Write(ctx, item)
 			item.Release()
-			m.written.Add(1)
 			if err != nil {
+				m.lost.Add(1)
 				return err
 			}
+			m.written.Add(1)
 		}
 		due := m.sink.Due()
 		if now := time.Now(); !due.IsZero() && !now.Before(due) {

@@ -185,7 +185,7 @@ func TestFailureOfALiveSinkIsCountedAndTheOthersGoOn(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if s := f.Stats(); len(live.seqs()) != 30 || !s[0].Failed || s[0].Dropped != 29 {
+	if s := f.Stats(); len(live.seqs()) != 30 || !s[0].Failed || s[0].Written != 0 || s[0].Dropped != 30 {
 		t.Errorf("stats %+v", s)
 	}
 }

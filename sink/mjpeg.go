@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"image"
 	"image/jpeg"
 	"log/slog"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"maskstream/frames"
-	"maskstream/rle"
 )
 
 // MJPEGOptions is how a preview looks; zero values take the defaults.
@@ -144,13 +141,9 @@ func (m *MJPEG) encode(item Item) (encoded []byte, err error) {
 	if m.canvas, err = m.painter.Paint(item.Picture, m.canvas); err != nil {
 		return nil, err
 	}
-	layers := make([]frames.Layer, len(item.Result.Objects))
-	for i, o := range item.Result.Objects {
-		mask, err := rle.ParseCOCO(o.Segmentation)
-		if err != nil {
-			return nil, fmt.Errorf("object %d: %w", o.ID, err)
-		}
-		layers[i] = frames.Layer{Mask: mask, Colour: frames.Colour(o.ID), Label: strconv.Itoa(o.ID)}
+	layers, err := frames.Layers(item.Result)
+	if err != nil {
+		return nil, err
 	}
 	frames.Draw(m.canvas, layers)
 	var out bytes.Buffer

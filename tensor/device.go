@@ -31,6 +31,9 @@ type Device interface {
 	// Copy moves size bytes into dst, which is at home on this device, from src at home on this device or on the host
 	// (or the other way round, where dst is host memory), and returns when dst may be read.
 	Copy(dst, src Memory, size int) error
+	// Scatter copies row i of src, of size bytes, to row destinations[i] of dst. All three are at home on this device;
+	// destinations are rows int64 numbers, all different.
+	Scatter(dst, src, destinations Memory, rows, size int) error
 }
 
 // hostAlignment suits the widest vector loads of the inference engine.
@@ -56,5 +59,16 @@ func (host) Copy(dst, src Memory, size int) error {
 		return errors.New("tensor: the host device copies host memory only")
 	}
 	copy(dst.Host[:size], src.Host[:size])
+	return nil
+}
+
+func (host) Scatter(dst, src, destinations Memory, rows, size int) error {
+	if dst.Host == nil || src.Host == nil || destinations.Host == nil {
+		return errors.New("tensor: the host device scatters host memory only")
+	}
+	to := unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(destinations.Host))), rows)
+	for i, row := range to {
+		copy(dst.Host[int(row)*size:][:size], src.Host[i*size:])
+	}
 	return nil
 }

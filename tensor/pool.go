@@ -9,15 +9,23 @@ import (
 // ErrExhausted says that a pool's budget does not hold another tensor of the wanted size.
 var ErrExhausted = errors.New("tensor: pool exhausted")
 
-// Pool hands out tensors on one device within a budget, and keeps released blocks for reuse. Safe for concurrent use.
+// Pool hands out tensors on one device within a budget, and keeps released blocks for reuse, as far as live and idle bytes
+// together are at most twice the most that were ever live. Safe for concurrent use.
 type Pool struct {
 	name   string
 	device Device
 	budget int64 // bytes, 0 is unlimited
 
 	mu    sync.Mutex
-	idle  map[int][]Memory // released blocks by size
+	idle  map[int]*idle // released blocks by size
+	gives int64         // how often a block came back: the pool's clock
 	stats Stats
+}
+
+// idle is the released blocks of one size.
+type idle struct {
+	blocks []Memory
+	taken  int64 // the clock when one was last taken
 }
 
 // Stats counts what a pool holds and did.
@@ -27,12 +35,13 @@ type Stats struct {
 	IdleBytes   int64 // bytes kept for reuse
 	PeakBytes   int64 // most LiveBytes ever
 	Allocations int64 // blocks asked of the device since the start
-	MovedIn     int64 // bytes that To copied into this pool from another
+	MovedIn     int64 // bytes that To and Put copied into this pool from another
+	Moves       int64 // tensors that they copied
 }
 
 // NewPool returns an empty pool. The name stands in errors; a budget of 0 is unlimited.
 func NewPool(name string, device Device, budget int64) *Pool {
-	return &Pool{name: name, device: device, budget: budget, idle: map[int][]Memory{}}
+	return &Pool{name: name, device: device, budget: budget, idle: map[int]*idle{}}
 }
 
 // Name is the pool's name, for errors and metrics.
@@ -66,9 +75,10 @@ func (p *Pool) take(size int) (Memory, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var memory Memory
-	if blocks := p.idle[size]; len(blocks) > 0 {
-		memory = blocks[len(blocks)-1]
-		p.idle[size] = blocks[:len(blocks)-1]
+	if same := p.idle[size]; same != nil && len(same.blocks) > 0 {
+		last := len(same.blocks) - 1
+		memory = same.blocks[last]
+		same.blocks, same.taken = same.blocks[:last], p.gives
 		p.stats.IdleBytes -= int64(size)
 	} else {
 		if p.budget > 0 && p.stats.LiveBytes+p.stats.IdleBytes+int64(size) > p.budget {
@@ -92,10 +102,42 @@ func (p *Pool) take(size int) (Memory, error) {
 func (p *Pool) give(memory Memory, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.gives++
 	p.stats.Live--
 	p.stats.LiveBytes -= int64(size)
 	p.stats.IdleBytes += int64(size)
-	p.idle[size] = append(p.idle[size], memory)
+	same := p.idle[size]
+	if same == nil {
+		same = &idle{taken: p.gives}
+		p.idle[size] = same
+	}
+	same.blocks = append(same.blocks, memory)
+	for p.stats.LiveBytes+p.stats.IdleBytes > idleFactor*p.stats.PeakBytes {
+		p.freeStalest()
+	}
+}
+
+// idleFactor bounds live and idle bytes together by the most that were ever live: the sizes of tensors change with the number of
+// objects, and blocks of sizes that do not come again must not pile up.
+const idleFactor = 2
+
+// freeStalest gives a block back to the device, of the size that nobody has asked for the longest.
+func (p *Pool) freeStalest() {
+	stalest, oldest := 0, (*idle)(nil)
+	for size, same := range p.idle {
+		if oldest == nil || same.taken < oldest.taken {
+			stalest, oldest = size, same
+		}
+	}
+	last := len(oldest.blocks) - 1
+	if last >= 0 {
+		p.device.Free(oldest.blocks[last])
+		oldest.blocks = oldest.blocks[:last]
+		p.stats.IdleBytes -= int64(stalest)
+	}
+	if last <= 0 {
+		delete(p.idle, stalest)
+	}
 }
 
 // Trim gives idle blocks back to the device.
@@ -106,11 +148,11 @@ func (p *Pool) Trim() {
 }
 
 func (p *Pool) trim() {
-	for size, blocks := range p.idle {
-		for _, m := range blocks {
+	for size, same := range p.idle {
+		for _, m := range same.blocks {
 			p.device.Free(m)
 		}
-		p.stats.IdleBytes -= int64(size * len(blocks))
+		p.stats.IdleBytes -= int64(size * len(same.blocks))
 		delete(p.idle, size)
 	}
 }

@@ -13,6 +13,7 @@ const (
 	Float32  DType = iota
 	BFloat16       // the upper half of a float32, rounded to nearest even
 	Uint8
+	Int64
 )
 
 // Size is the number of bytes of one element.
@@ -24,6 +25,8 @@ func (d DType) Size() int {
 		return 2
 	case Uint8:
 		return 1
+	case Int64:
+		return 8
 	}
 	panic(fmt.Sprintf("tensor: unknown type %d", d))
 }
@@ -36,6 +39,8 @@ func (d DType) String() string {
 		return "bfloat16"
 	case Uint8:
 		return "uint8"
+	case Int64:
+		return "int64"
 	}
 	return fmt.Sprintf("DType(%d)", uint8(d))
 }
@@ -106,6 +111,12 @@ func (t *Tensor) BFloat16s() []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(t.memory.Host))), t.Len())
 }
 
+// Int64s is the contents of an int64 tensor on the host; anything else panics.
+func (t *Tensor) Int64s() []int64 {
+	t.mustBe(Int64)
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(t.memory.Host))), t.Len())
+}
+
 // Bytes is the contents on the host, whatever the type; a device tensor panics.
 func (t *Tensor) Bytes() []byte {
 	t.mustBe(t.dtype)
@@ -136,6 +147,18 @@ func (t *Tensor) Index(i int) *Tensor {
 	return v
 }
 
+// Rows is a view of elements from first to before end of the first dimension, as Index is of one.
+func (t *Tensor) Rows(first, end int) *Tensor {
+	if len(t.shape) == 0 || first < 0 || end < first || end > t.shape[0] {
+		panic(fmt.Sprintf("tensor: rows %d to %d of shape %v", first, end, t.shape))
+	}
+	size := Elements(t.shape[1:]) * t.dtype.Size()
+	shape := append([]int{end - first}, t.shape[1:]...)
+	v := &Tensor{pool: t.pool, memory: t.memory.from(first * size), dtype: t.dtype, shape: shape, parent: t.Retain()}
+	v.references.Store(1)
+	return v
+}
+
 // To returns the tensor at home in pool: t itself with one more reference where it lives there, a copy
 // otherwise. The caller releases the result; t stays the caller's.
 func (t *Tensor) To(pool *Pool) (*Tensor, error) {
@@ -146,19 +169,34 @@ func (t *Tensor) To(pool *Pool) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := t.Len() * t.dtype.Size()
-	device := pool.device
-	if t.memory.Host == nil {
-		device = t.pool.device
-	}
-	if err := device.Copy(moved.memory, t.memory, size); err != nil {
+	if err := moved.Put(0, t); err != nil {
 		moved.Release()
-		return nil, fmt.Errorf("moving %s%v from %s to %s: %w", t.dtype, t.shape, t.pool.device.Name(), pool.device.Name(), err)
+		return nil, err
 	}
-	pool.mu.Lock()
-	pool.stats.MovedIn += int64(size)
-	pool.mu.Unlock()
 	return moved, nil
+}
+
+// Put copies part, of the same type, into t from its element at on. Where part has another home, this is a move and counts as one. t
+// must have no other holder; a part that does not fit is a bug and panics.
+func (t *Tensor) Put(at int, part *Tensor) error {
+	if part.dtype != t.dtype || at < 0 || at+part.Len() > t.Len() {
+		panic(fmt.Sprintf("tensor: %s%v put at %d of %s%v", part.dtype, part.shape, at, t.dtype, t.shape))
+	}
+	size := part.Len() * part.dtype.Size()
+	device := t.pool.device
+	if part.memory.Host == nil {
+		device = part.pool.device
+	}
+	if err := device.Copy(t.memory.from(at*t.dtype.Size()), part.memory, size); err != nil {
+		return fmt.Errorf("moving %s%v from %s to %s: %w", part.dtype, part.shape, part.pool.device.Name(), t.pool.device.Name(), err)
+	}
+	if part.pool != t.pool {
+		t.pool.mu.Lock()
+		t.pool.stats.MovedIn += int64(size)
+		t.pool.stats.Moves++
+		t.pool.mu.Unlock()
+	}
+	return nil
 }
 
 // Elements is the number of elements of a shape; the empty shape is a scalar.
@@ -180,9 +218,8 @@ func Stack(pool *Pool, parts ...*Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := first.Len() * first.dtype.Size()
 	for i, p := range parts {
-		if err := pool.device.Copy(whole.memory.from(i*size), p.memory, size); err != nil {
+		if err := whole.Put(i*first.Len(), p); err != nil {
 			whole.Release()
 			return nil, fmt.Errorf("stacking %d tensors: %w", len(parts), err)
 		}

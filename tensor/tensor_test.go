@@ -105,6 +105,80 @@ func TestMovingIsFreeAtHomeAndCountedElsewhere(t *testing.T) {
 	NoLeaks(t, here, there)
 }
 
+func TestBlocksOfSizesThatDoNotComeAgainAreGivenBack(t *testing.T) {
+	pool := NewPool("test", Host(), 0)
+	for size := 1; size <= 200; size++ { // as a batch that grows
+		var all []*Tensor
+		for range 10 {
+			a, err := pool.New(Uint8, 64*(1+size%20)+64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, a)
+		}
+		for _, a := range all {
+			a.Release()
+		}
+		if s := pool.Stats(); s.LiveBytes+s.IdleBytes > 2*s.PeakBytes {
+			t.Fatalf("%d bytes are kept, at most %d were ever live", s.LiveBytes+s.IdleBytes, s.PeakBytes)
+		}
+	}
+	a, err := pool.New(Uint8, 64) // the pool still works, and what is asked for often stays
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Release()
+	before := pool.Stats().Allocations
+	for range 100 {
+		a, err := pool.New(Uint8, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Release()
+	}
+	if after := pool.Stats().Allocations; after != before {
+		t.Errorf("%d allocations more", after-before)
+	}
+	NoLeaks(t, pool)
+}
+
+func TestPuttingPartsTogetherCountsWhatMoved(t *testing.T) {
+	here, there := NewPool("here", Host(), 0), NewPool("there", Host(), 0)
+	whole, err := here.New(Float32, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pool := range []*Pool{here, there} {
+		part, err := pool.New(Float32, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := range part.Float32s() {
+			part.Float32s()[at] = float32(10*i + at)
+		}
+		if err := whole.Put(3*i, part); err != nil {
+			t.Fatal(err)
+		}
+		part.Release()
+	}
+	if got, want := whole.Float32s(), []float32{0, 1, 2, 10, 11, 12}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if in := here.Stats().MovedIn; in != 12 {
+		t.Errorf("%d bytes moved in, want those of one part", in)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("a part beyond the end was put")
+			}
+		}()
+		_ = whole.Put(4, whole)
+	}()
+	whole.Release()
+	NoLeaks(t, here, there)
+}
+
 func TestStackJoinsAlongANewDimension(t *testing.T) {
 	pool := NewPool("test", Host(), 0)
 	var parts []*Tensor

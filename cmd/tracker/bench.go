@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -23,8 +24,11 @@ type benchmark struct {
 
 type trial struct {
 	run   func() error
+	plain func() error // the same without the saving that is shown, in turn with run; nil for none
 	close func()
-	work  map[string]any // objects, size, …: further fields of the line
+	work  map[string]any        // objects, size, …: further fields of the line
+	after func() map[string]any // fields that are known after the last run; nil for none
+	few   bool                  // too slow for many runs
 }
 
 const (
@@ -32,20 +36,22 @@ const (
 	benchRuns   = 101             // most runs of one benchmark
 	benchTime   = 3 * time.Second // after which a benchmark ends, with at least benchLeast runs
 	benchLeast  = 5
+	benchFew    = 3 // in place of benchLeast and the warm-up, for what takes seconds
 )
 
 func newBench() *cobra.Command {
-	all := benchmarks()
+	all := benchmarks(benchFull)
 	names := make([]string, 0, len(all))
 	for _, b := range all {
 		if !slices.Contains(names, b.name) {
 			names = append(names, b.name)
 		}
 	}
-	return &cobra.Command{
+	quick := false
+	command := &cobra.Command{
 		Use:       "bench [NAME…]",
 		Short:     "Measure this machine: one JSON object a benchmark",
-		Long:      "Measure this machine: one JSON object a benchmark, with the median of its runs and the process's peak memory.\n\nKnown names: " + strings.Join(names, ", ") + ".",
+		Long:      "Measure this machine: one JSON object a benchmark, with the median of its runs and the process's peak memory. Where plain_ms is given, it is the median of the same work without the saving that the benchmark is about, run in turn with it.\n\nKnown names: " + strings.Join(names, ", ") + ".",
 		ValidArgs: names,
 		RunE: func(command *cobra.Command, args []string) error {
 			for _, name := range args {
@@ -53,12 +59,15 @@ func newBench() *cobra.Command {
 					return usagef("no benchmark %q; known are %s", name, strings.Join(names, ", "))
 				}
 			}
+			if quick {
+				all = benchmarks(benchQuick)
+			}
 			encoder := json.NewEncoder(command.OutOrStdout())
 			for _, b := range all {
 				if len(args) > 0 && !slices.Contains(args, b.name) {
 					continue
 				}
-				line, err := b.measure(command.Context())
+				line, err := b.measure(command.Context(), quick)
 				if err != nil {
 					return fmt.Errorf("benchmark %s: %w", b.name, err)
 				}
@@ -69,10 +78,12 @@ func newBench() *cobra.Command {
 			return nil
 		},
 	}
+	command.Flags().BoolVar(&quick, "quick", false, "small sizes and one run each: do they work at all?")
+	return command
 }
 
 // measure runs one benchmark.
-func (b benchmark) measure(ctx context.Context) (map[string]any, error) {
+func (b benchmark) measure(ctx context.Context, quick bool) (map[string]any, error) {
 	t, err := b.prepare(ctx)
 	if err != nil {
 		return nil, err
@@ -80,29 +91,53 @@ func (b benchmark) measure(ctx context.Context) (map[string]any, error) {
 	if t.close != nil {
 		defer t.close()
 	}
-	for range benchWarmUp {
+	warmUp, least, most := benchWarmUp, benchLeast, benchRuns
+	if t.few {
+		warmUp, least = 0, benchFew
+	}
+	if quick {
+		warmUp, least, most = 0, 1, 1
+	}
+	for range warmUp {
 		if err := t.run(); err != nil {
 			return nil, err
 		}
 	}
 	resetPeak()
-	var times []time.Duration
-	for began := time.Now(); len(times) < benchRuns && (len(times) < benchLeast || time.Since(began) < benchTime); {
+	var times, plain []time.Duration
+	for began := time.Now(); len(times) < most && (len(times) < least || time.Since(began) < benchTime); {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		started := time.Now()
-		if err := t.run(); err != nil {
-			return nil, err
+		for _, one := range []struct {
+			run   func() error
+			times *[]time.Duration
+		}{{t.run, &times}, {t.plain, &plain}} {
+			if one.run == nil {
+				continue
+			}
+			started := time.Now()
+			if err := one.run(); err != nil {
+				return nil, err
+			}
+			*one.times = append(*one.times, time.Since(started))
 		}
-		times = append(times, time.Since(started))
 	}
-	slices.Sort(times)
-	line := map[string]any{"name": b.name, "median_ms": float64(times[len(times)/2].Microseconds()) / 1e3, "runs": len(times), "cuda_peak_mib": nil, "host_peak_mib": peakMiB()}
-	for k, v := range t.work {
-		line[k] = v
+	line := map[string]any{"name": b.name, "median_ms": median(times), "runs": len(times), "cuda_peak_mib": nil, "host_peak_mib": peakMiB()}
+	if len(plain) > 0 {
+		line["plain_ms"] = median(plain)
+	}
+	maps.Copy(line, t.work)
+	if t.after != nil {
+		maps.Copy(line, t.after())
 	}
 	return line, nil
+}
+
+// median is in milliseconds.
+func median(times []time.Duration) float64 {
+	slices.Sort(times)
+	return float64(times[len(times)/2].Microseconds()) / 1e3
 }
 
 // resetPeak makes the kernel count the peak from here; where it refuses, the peak is the process's.

@@ -13,13 +13,38 @@ import (
 	"maskstream/tensor"
 )
 
+// benchSize says how large the benchmarks of whole pictures are.
+type benchSize struct {
+	width, height    int // of the picture that is searched
+	points           int // a side
+	masks            int
+	canvasW, canvasH int // of the masks
+}
+
+var (
+	benchFull  = benchSize{width: benchWidth, height: benchHeight, points: 32, masks: 300, canvasW: 960, canvasH: 540}
+	benchQuick = benchSize{width: 160, height: 96, points: 4, masks: 33, canvasW: 96, canvasH: 54}
+)
+
 // benchmarks is what tracker bench measures, in the order of a frame's way.
-func benchmarks() []benchmark {
+func benchmarks(size benchSize) []benchmark {
 	all := []benchmark{{"frame_to_tensor_1080p", benchConvert}}
 	for _, objects := range []int{1, 4, 16} {
 		all = append(all, benchmark{"track_step", func(context.Context) (trial, error) { return benchStep(objects) }})
 	}
-	return append(all, benchmark{"logits_to_rle_1080p", benchRuns1080}, benchmark{"rle_codec_1080p", benchCodec})
+	sized := func(prepare func(benchSize) (trial, error)) func(context.Context) (trial, error) {
+		return func(context.Context) (trial, error) { return prepare(size) }
+	}
+	return append(all,
+		benchmark{"logits_to_rle_1080p", benchRuns1080},
+		benchmark{"rle_codec_1080p", benchCodec},
+		benchmark{"uint8_to_float32", benchBytes},
+		benchmark{"transfer_restore_pad", benchTransfer},
+		benchmark{"mask_decode_300", sized(benchDecode)},
+		benchmark{"boundary_copies", sized(benchBoundaries)},
+		benchmark{"segment_images", func(ctx context.Context) (trial, error) { return benchImages(ctx, size) }},
+		benchmark{"amg_1080p", func(ctx context.Context) (trial, error) { return benchAutomatic(ctx, size) }},
+	)
 }
 
 const benchWidth, benchHeight = 1920, 1080

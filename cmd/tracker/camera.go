@@ -15,6 +15,7 @@ import (
 	"maskstream/internal/queue"
 	"maskstream/internal/stream"
 	"maskstream/model"
+	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
@@ -53,6 +54,11 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	if err != nil {
 		return nil, err
 	}
+	var auto *amg.Options
+	if c.Auto {
+		options := amg.Default()
+		auto = &options
+	}
 	log = log.With("stream", c.Name)
 	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
@@ -61,11 +67,12 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 
 	feed := &feed{options: source, log: log}
 	feed.stream = stream.New(stream.Config{
-		Name: c.Name, Run: run, Live: c.Policy == "newest", Source: feed,
+		Name: c.Name, Run: run, Live: c.Policy == "newest" && !ingest.Recorded(string(c.URL)), Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview,
-		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, State: pools.state},
-		History:  c.History, Prompts: prompts, LostAfter: time.Duration(c.LostAfter), Log: log,
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers,
+		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
+		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
+		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
 	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream}, nil
 }

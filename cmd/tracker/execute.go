@@ -40,7 +40,14 @@ func execute(root *cobra.Command) int {
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
 	started := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.PersistentPreRunE = func(command *cobra.Command, _ []string) error {
+		// cobra asks these only afterwards, when their error would look like the command's own.
+		if err := errors.Join(command.ValidateRequiredFlags(), command.ValidateFlagGroups()); err != nil {
+			return err
+		}
+		started = true
+		return nil
+	}
 
 	command, err := root.ExecuteContextC(ctx)
 	if err != nil && !started { // cobra has refused the arguments

@@ -43,6 +43,8 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 		"argument too many":     {"version now", "(see 'tracker version --help')"},
 		"argument missing":      {"rle encode", "(see 'tracker rle encode --help')"},
 		"flag missing":          {"rle decode", "--out DIR"},
+		"no number":             {"track testscene: --point nan,1", `"nan" is not a number`},
+		"no finite number":      {"track testscene: --box 1,2,3,1e39", `"1e39" is not a number`},
 		"no such configuration": {"config check nowhere.yaml", "nowhere.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {

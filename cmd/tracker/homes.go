@@ -10,6 +10,17 @@ type homes struct {
 	state   *tensor.Pool // of memories and logits
 }
 
+// all are the pools, each once.
+func (h homes) all() []*tensor.Pool {
+	pools := []*tensor.Pool{h.network}
+	for _, p := range []*tensor.Pool{h.video, h.state} {
+		if p != h.network {
+			pools = append(pools, p)
+		}
+	}
+	return pools
+}
+
 func newHomes(offloadVideo, offloadState bool) homes {
 	network := tensor.NewPool("network", tensor.Host(), 0)
 	h := homes{network: network, video: network, state: network}

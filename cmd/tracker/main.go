@@ -18,6 +18,7 @@ func tracker() *cobra.Command {
 	root.AddCommand(
 		newRun(),
 		newTrack(),
+		newSegment(),
 		newModel(),
 		newRLE(),
 		newConfig(),

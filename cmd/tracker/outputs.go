@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"maskstream/frames"
@@ -25,6 +27,9 @@ type outputs struct {
 }
 
 func (f trackFlags) outputs(stdout io.Writer, info ingest.Info) (_ *outputs, err error) {
+	if err := f.keepApart(info.Source); err != nil {
+		return nil, err
+	}
 	o := &outputs{}
 	defer func() {
 		if err != nil {
@@ -52,6 +57,35 @@ func (f trackFlags) outputs(stdout io.Writer, info ingest.Info) (_ *outputs, err
 	return o, nil
 }
 
+// keepApart refuses to write over a file that is read, and two results into one file.
+func (f trackFlags) keepApart(input string) error {
+	taken := []named{{"the input", input}, {"--model", f.model}, {"--model-config", f.config}, {"--script", f.script}}
+	for _, written := range []named{{"--out", f.out}, {"--overlay", f.overlay}, {"--low-res", f.lowRes}, {"--trace", f.trace}} {
+		for _, other := range taken {
+			if sameFile(written.path, other.path) {
+				return usagef("%s %s would write over %s; name another file", written.what, written.path, other.what)
+			}
+		}
+		taken = append(taken, written)
+	}
+	return nil
+}
+
+type named struct{ what, path string }
+
+// sameFile says whether two names are those of one regular file, there already or not. No name and - are no file.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" || a == "-" {
+		return false
+	}
+	one, errOne := os.Stat(a)
+	other, errOther := os.Stat(b)
+	if errOne == nil && errOther == nil {
+		return one.Mode().IsRegular() && os.SameFile(one, other)
+	}
+	return errOne != nil && errOther != nil && filepath.Clean(a) == filepath.Clean(b)
+}
+
 func (o *outputs) trace() func(propagate.Trace) {
 	if o.traced == nil {
 		return nil
@@ -66,6 +100,11 @@ func (o *outputs) result(outcome propagate.Outcome, f *rle.Frame) error {
 	}
 	if o.lowRes != nil {
 		if err := o.lowRes.add(outcome.Step, f.Frame, outcome.Result); err != nil {
+			return err
+		}
+	}
+	if o.traced != nil {
+		if err := o.traced.write(outcome.Step); err != nil {
 			return err
 		}
 	}
@@ -122,13 +161,9 @@ func (o *overlay) add(p *frames.Picture, f *rle.Frame) (err error) {
 	if o.canvas, err = o.painter.Paint(p, o.canvas); err != nil {
 		return fmt.Errorf("--overlay: %w", err)
 	}
-	layers := make([]frames.Layer, len(f.Objects))
-	for i, object := range f.Objects {
-		mask, err := rle.ParseCOCO(object.Segmentation)
-		if err != nil {
-			return fmt.Errorf("--overlay: %w", err)
-		}
-		layers[i] = frames.Layer{Mask: mask, Colour: frames.Colour(object.ID), Label: fmt.Sprint(object.ID)}
+	layers, err := frames.Layers(f)
+	if err != nil {
+		return fmt.Errorf("--overlay: %w", err)
 	}
 	frames.Draw(o.canvas, layers)
 	if o.video == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,37 +39,27 @@ func (f promptFlags) script() (*propagate.Script, error) {
 		if err != nil {
 			return nil, err
 		}
-		v, err := numbers(value, 2, 3)
+		point, label, err := parsePoint(arg, value)
 		if err != nil {
-			return nil, usagef("--point %q: %w; write X,Y or X,Y,0 for a point beside the object", arg, err)
-		}
-		label := 1
-		if len(v) == 3 {
-			label = int(v[2])
-			if v[2] != 0 && v[2] != 1 {
-				return nil, usagef("--point %q: the third number is 1 (on the object) or 0 (beside it)", arg)
-			}
+			return nil, err
 		}
 		op := click(p)
-		op.Points, op.Labels = append(op.Points, [2]float32{v[0], v[1]}), append(op.Labels, label)
+		op.Points, op.Labels = append(op.Points, point), append(op.Labels, label)
 	}
 	for _, arg := range f.boxes {
 		p, value, err := splitPlace("box", arg)
 		if err != nil {
 			return nil, err
 		}
-		v, err := numbers(value, 4, 4)
+		box, err := parseBox(arg, value)
 		if err != nil {
-			return nil, usagef("--box %q: %w; write X0,Y0,X1,Y1", arg, err)
-		}
-		if v[0] >= v[2] || v[1] >= v[3] {
-			return nil, usagef("--box %q: it is empty; X0,Y0 is the top left corner and X1,Y1 the bottom right one", arg)
+			return nil, err
 		}
 		op := click(p)
 		if op.Box != nil {
 			return nil, usagef("--box %q: object %d has another box on frame %d already; give it another object id, as in 2@%d:%s", arg, p.object, p.frame, p.frame, value)
 		}
-		op.Box = (*[4]float32)(v)
+		op.Box = box
 	}
 	var steps []propagate.Op
 	for _, p := range order {
@@ -93,12 +84,21 @@ func (f promptFlags) script() (*propagate.Script, error) {
 		return nil, usagef("nothing to track: point at an object with --point X,Y, --box X0,Y0,X1,Y1 or --mask FILE.png, or give --script FILE.json")
 	}
 	slices.SortStableFunc(steps, func(a, b propagate.Op) int { return *a.Frame - *b.Frame })
-	first := *steps[0].Frame
-	steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first})
+	return f.passes(steps), nil
+}
+
+// passes are the prompts and what follows them: one forward pass from the first prompted frame, and with reverse a reverse pass
+// from it. Without prompts, which then are still to come, it is the first frame.
+func (f promptFlags) passes(prompts []propagate.Op) *propagate.Script {
+	first := 0
+	if len(prompts) > 0 {
+		first = *prompts[0].Frame
+	}
+	steps := append(prompts, propagate.Op{Verb: propagate.Propagate, StartFrame: &first})
 	if f.reverse {
 		steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first, Reverse: true})
 	}
-	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}, nil
+	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}
 }
 
 func splitPlace(flag, arg string) (place, string, error) {
@@ -117,6 +117,34 @@ func splitPlace(flag, arg string) (place, string, error) {
 	return place{object, frame}, m[3], nil
 }
 
+// parsePoint reads X,Y or X,Y,LABEL.
+func parsePoint(arg, value string) (point [2]float32, label int, err error) {
+	v, err := numbers(value, 2, 3)
+	if err != nil {
+		return point, 0, usagef("--point %q: %w; write X,Y or X,Y,0 for a point beside the object", arg, err)
+	}
+	label = 1
+	if len(v) == 3 {
+		label = int(v[2])
+		if v[2] != 0 && v[2] != 1 {
+			return point, 0, usagef("--point %q: the third number is 1 (on the object) or 0 (beside it)", arg)
+		}
+	}
+	return [2]float32{v[0], v[1]}, label, nil
+}
+
+// parseBox reads X0,Y0,X1,Y1.
+func parseBox(arg, value string) (*[4]float32, error) {
+	v, err := numbers(value, 4, 4)
+	if err != nil {
+		return nil, usagef("--box %q: %w; write X0,Y0,X1,Y1", arg, err)
+	}
+	if v[0] >= v[2] || v[1] >= v[3] {
+		return nil, usagef("--box %q: it is empty; X0,Y0 is the top left corner and X1,Y1 the bottom right one", arg)
+	}
+	return (*[4]float32)(v), nil
+}
+
 func numbers(value string, least, most int) ([]float32, error) {
 	parts := strings.Split(value, ",")
 	if len(parts) < least || len(parts) > most {
@@ -125,7 +153,7 @@ func numbers(value string, least, most int) ([]float32, error) {
 	v := make([]float32, len(parts))
 	for i, part := range parts {
 		f, err := strconv.ParseFloat(strings.TrimSpace(part), 32)
-		if err != nil {
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			return nil, fmt.Errorf("%q is not a number", part)
 		}
 		v[i] = float32(f)

@@ -83,27 +83,30 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	if err != nil {
 		return err
 	}
+	version := versionsOf(engines{}).Version
 	server, err := control.NewServer(service, control.ServerOptions{
 		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(versionsOf(engines{}).Version)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(version)},
 	})
 	if err != nil {
 		return err
 	}
+	door := control.NewNATS(service, control.NATSOptions{Connection: bus.connection, Prefix: config.NATS.Prefix, Version: version, Log: log})
 	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras))
 
-	group, ctx := errgroup.WithContext(ctx)
+	group, running := errgroup.WithContext(ctx)
 	for _, c := range cameras {
 		group.Go(func() error {
-			if err := c.run(ctx); err != nil && ctx.Err() == nil {
+			if err := c.run(running); err != nil && running.Err() == nil {
 				log.Error("stream has ended", "stream", c.name, "error", err)
 			}
 			return nil
 		})
 	}
-	group.Go(func() error { return server.Run(ctx) })
-	if err := group.Wait(); err != nil && ctx.Err() == nil {
+	group.Go(func() error { return server.Run(running) })
+	group.Go(func() error { return door.Run(running) })
+	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}
 	log.Info("tracker ends")
@@ -146,9 +149,9 @@ func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
 	b := &bus{where: c.URL.String()}
 	url := string(c.URL)
 	if c.Embedded {
-		embedded, err := sink.StartEmbedded(sink.EmbeddedOptions{Log: log})
+		embedded, err := sink.StartEmbedded(sink.EmbeddedOptions{Port: c.URL.Port(), Log: log})
 		if err != nil {
-			return nil, fmt.Errorf("embedded NATS server: %w", err)
+			return nil, err
 		}
 		b.embedded = embedded
 		url, b.where = embedded.URL(), embedded.URL()

@@ -14,11 +14,10 @@ import (
 
 // traceFile writes which memories each frame attended to, one JSON line for each object and frame.
 type traceFile struct {
-	file   *os.File
-	buffer *bufio.Writer
-	step   int
-	every  int // distance between processed frames: the trace speaks of the source's
-	err    error
+	file    *os.File
+	buffer  *bufio.Writer
+	every   int               // distance between processed frames: the trace speaks of the source's
+	waiting []propagate.Trace // of the frame at hand, whose step is known with its result
 }
 
 // traceLine is the form of the lines.
@@ -41,20 +40,27 @@ func newTraceFile(path string, every int) (*traceFile, error) {
 	return &traceFile{file: file, buffer: bufio.NewWriter(file), every: every}, nil
 }
 
-// add keeps the first error for close.
-func (t *traceFile) add(tr propagate.Trace) {
-	line := traceLine{Step: t.step, Frame: tr.Frame * t.every, Object: tr.Object, Direction: rle.Forward, Tokens: tr.Tokens,
-		Conditioning: t.numbers(tr.Conditioning), Recent: t.numbers(tr.Recent), Pointers: t.numbers(tr.Pointers)}
-	if tr.Pass == memory.Reverse {
-		line.Direction = rle.Reverse
+// add takes what one object attended to on the frame that is being tracked.
+func (t *traceFile) add(tr propagate.Trace) { t.waiting = append(t.waiting, tr) }
+
+// write writes the frame's lines once the step has its result.
+func (t *traceFile) write(step int) error {
+	for _, tr := range t.waiting {
+		line := traceLine{Step: step, Frame: tr.Frame * t.every, Object: tr.Object, Direction: rle.Forward, Tokens: tr.Tokens,
+			Conditioning: t.numbers(tr.Conditioning), Recent: t.numbers(tr.Recent), Pointers: t.numbers(tr.Pointers)}
+		if tr.Pass == memory.Reverse {
+			line.Direction = rle.Reverse
+		}
+		data, err := json.Marshal(line)
+		if err == nil {
+			_, err = t.buffer.Write(append(data, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("--trace: %w", err)
+		}
 	}
-	data, err := json.Marshal(line)
-	if err == nil {
-		_, err = t.buffer.Write(append(data, '\n'))
-	}
-	if t.err == nil {
-		t.err = err
-	}
+	t.waiting = t.waiting[:0]
+	return nil
 }
 
 func (t *traceFile) numbers(indices []int) []int {
@@ -66,7 +72,7 @@ func (t *traceFile) numbers(indices []int) []int {
 }
 
 func (t *traceFile) close() error {
-	if err := errors.Join(t.err, t.buffer.Flush(), t.file.Close()); err != nil {
+	if err := errors.Join(t.buffer.Flush(), t.file.Close()); err != nil {
 		return fmt.Errorf("--trace: %w", err)
 	}
 	return nil

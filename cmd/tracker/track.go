@@ -18,12 +18,14 @@ import (
 type trackFlags struct {
 	modelFlags
 	prompts promptFlags
+	auto    autoFlags
 	script  string
 
 	maxFrames, every int
 
 	out, overlay, lowRes, trace string
 	offloadVideo, offloadState  bool
+	motionAware                 bool
 }
 
 func newTrack() *cobra.Command {
@@ -34,7 +36,8 @@ func newTrack() *cobra.Command {
 		Long: `Follow objects through a video file, a URL or a folder of pictures (.png, .jpg, in the order of their numbers), every frame,
 as fast as it goes. Masks leave as JSON lines on stdout or in --out.
 
-Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, or give a whole session with --script.`,
+Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, take everything on the first frame with --auto, or give a
+whole session with --script.`,
 		Example: `  tracker track clip.mp4 --box 90,40,170,150 --overlay masks.mp4 --out masks.jsonl
   tracker track clip.mp4 --point 120,90 --point 200,60,0 --box 2@12:10,10,80,90 --reverse`,
 		Args: cobra.ExactArgs(1),
@@ -45,6 +48,7 @@ Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, or g
 	flags.StringArrayVar(&f.prompts.boxes, "box", nil, "`X0,Y0,X1,Y1`: a box around the object")
 	flags.StringArrayVar(&f.prompts.masks, "mask", nil, "`FILE.png`: the object's mask")
 	flags.BoolVar(&f.prompts.reverse, "reverse", false, "follow the objects backwards, too, from the first prompted frame")
+	f.auto.add(flags, "follow what is found on the first frame")
 	flags.StringVar(&f.script, "script", "", "`FILE.json`: a session script, in place of the prompts above")
 	flags.IntVar(&f.maxFrames, "max-frames", 0, "end after `N` frames (0: all)")
 	flags.IntVar(&f.every, "every", 1, "process every `N`th frame only")
@@ -54,21 +58,26 @@ Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, or g
 	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl`: which memories each frame attended to")
 	flags.BoolVar(&f.offloadVideo, "offload-video", false, "keep frames in host memory")
 	flags.BoolVar(&f.offloadState, "offload-state", false, "keep memories and masks in host memory")
-	command.MarkFlagsMutuallyExclusive("script", "point")
-	command.MarkFlagsMutuallyExclusive("script", "box")
-	command.MarkFlagsMutuallyExclusive("script", "mask")
+	flags.BoolVar(&f.motionAware, "motion-aware", false, "choose masks and memories also by how the object moves")
+	for _, prompt := range []string{"point", "box", "mask"} {
+		command.MarkFlagsMutuallyExclusive("script", prompt)
+		command.MarkFlagsMutuallyExclusive("auto", prompt)
+	}
+	command.MarkFlagsMutuallyExclusive("script", "auto")
 	command.MarkFlagsMutuallyExclusive("script", "reverse")
 	command.RunE = func(command *cobra.Command, args []string) error { return track(command, args[0], f) }
 	return command
 }
 
-// session is the script that the flags name.
+// session is the script that the flags name; with --auto it lacks the prompts until the first frame has been seen.
 func (f trackFlags) session() (*propagate.Script, error) {
 	switch {
 	case f.every < 1:
 		return nil, usagef("--every %d: must be 1 or more", f.every)
 	case f.maxFrames < 0:
 		return nil, usagef("--max-frames %d: must be 0 (all) or more", f.maxFrames)
+	case f.auto.on:
+		return f.prompts.passes(nil), nil
 	case f.script == "":
 		return f.prompts.script()
 	}
@@ -90,6 +99,10 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	options, err := f.auto.options()
+	if err != nil {
+		return err
+	}
 	source, err := openRecording(ctx, input)
 	if err != nil {
 		return err
@@ -103,12 +116,22 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 
 	converter := frames.NewConverter(network.Config().ImageSize, pools.video)
 	recording := clip.New(source.open, converter.Convert, clip.Options{Every: f.every, Limit: f.maxFrames, Budget: keptFrames(script)})
+	if f.auto.on {
+		found, err := findObjects(ctx, recording, network, options, pools)
+		if err != nil {
+			return errors.Join(err, recording.Close())
+		}
+		script.Steps = append(found, script.Steps...)
+	}
 	outputs, err := f.outputs(command.OutOrStdout(), source.info)
 	if err != nil {
 		return errors.Join(err, recording.Close())
 	}
 	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
-	tracker := propagate.New(network, script.TrackerOptions(pools.state, outputs.trace()))
+	tracking := script.TrackerOptions(pools.state, outputs.trace())
+	tracking.MotionAware = f.motionAware
+	tracking.Retention = script.Retention(tracking.Policy(network.Config()))
+	tracker := propagate.New(network, tracking)
 	defer func() {
 		tracker.Close()
 		progress.close()
@@ -134,17 +157,8 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 
 // keptFrames is how many bytes of frames are kept: a session that only goes forward never looks back.
 func keptFrames(script *propagate.Script) int64 {
-	const lookBack = 512 << 20
-	passes := 0
-	for _, op := range script.Steps {
-		if passes > 0 && op.Frame != nil || op.Reverse {
-			return lookBack
-		}
-		if op.Verb == propagate.Propagate {
-			if passes++; passes > 1 {
-				return lookBack
-			}
-		}
+	if script.LooksBack() {
+		return 512 << 20
 	}
 	return 0
 }

@@ -16,6 +16,9 @@ func TestNameSuggestsWhatWasMeantOrNothing(t *testing.T) {
 			t.Errorf("%q: suggested %q, want %q", c.name, got, c.want)
 		}
 	}
+	if got := Name("tpc", []string{"udp", "tcp"}); got != "tcp" {
+		t.Errorf("a swap: suggested %q", got)
+	}
 	if got := Name("x", nil); got != "" {
 		t.Errorf("suggested %q out of nothing", got)
 	}

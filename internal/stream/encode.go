@@ -29,6 +29,22 @@ type Encoder struct {
 // Encode says what a result looks like at height×width pixels. It borrows the result.
 func (e *Encoder) Encode(r *propagate.Result, meta frames.Meta, height, width int) *rle.Frame {
 	e.advance(meta)
+	return e.encode(r, meta, height, width, e.state)
+}
+
+// EncodePast is Encode for a frame that had gone by: it says nothing about how objects are doing now, so none is lost or found.
+func (e *Encoder) EncodePast(r *propagate.Result, meta frames.Meta, height, width int) *rle.Frame {
+	f := e.encode(r, meta, height, width, func(_ int, seen bool) rle.State {
+		if seen {
+			return rle.Tracked
+		}
+		return rle.Occluded
+	})
+	f.Past = true
+	return f
+}
+
+func (e *Encoder) encode(r *propagate.Result, meta frames.Meta, height, width int, state func(id int, seen bool) rle.State) *rle.Frame {
 	f := &rle.Frame{V: 1, Stream: e.Stream, Run: e.Run, Epoch: meta.Epoch, Seq: e.seq, Frame: meta.Frame, PTS: meta.PTS.Nanoseconds(),
 		Received: meta.Received.UTC(), RTP: meta.RTP, Size: [2]int{height, width}, Direction: direction(r), Objects: make([]rle.Object, len(r.Objects))}
 	e.seq++
@@ -38,8 +54,9 @@ func (e *Encoder) Encode(r *propagate.Result, meta frames.Meta, height, width in
 	}
 	for i, mask := range e.runs(r, height, width) {
 		o := r.Objects[i]
-		f.Objects[i] = rle.Object{ID: o.ID, State: e.state(o.ID, mask.Area() > 0), Segmentation: mask.COCO(), Area: mask.Area(), BBox: mask.Box()}
-		if o.Logits != nil {
+		f.Objects[i] = rle.Object{ID: o.ID, State: rle.Occluded, Segmentation: mask.COCO(), Area: mask.Area(), BBox: mask.Box()}
+		if o.Logits != nil { // else nobody looked for it, which says nothing about how long it has been away
+			f.Objects[i].State = state(o.ID, mask.Area() > 0)
 			f.Objects[i].ObjectScore, f.Objects[i].PredictedIoU = &o.ObjectScore, &o.PredictedIoU
 		}
 	}

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,11 +39,15 @@ type meter struct {
 	published int64
 	downs     int64
 	maskBytes int64
-	recent    [32]time.Time // when the last frames were published, a ring
+	caughtUp  int64                        // results of objects that catch up
+	reversed  int64                        // results of reverse passes
+	unkept    int64                        // frames that found no room in the history
+	behind    map[int]control.ObjectStatus // objects that have not been live yet
+	recent    [32]time.Time                // when the last frames were published, a ring
 }
 
 func newMeter() *meter {
-	m := &meter{state: control.Starting}
+	m := &meter{state: control.Starting, behind: map[int]control.ObjectStatus{}}
 	for s := range m.histograms {
 		m.histograms[s] = &control.Histogram{}
 	}
@@ -72,6 +78,7 @@ func (m *meter) framePublished(f *rle.Frame, meta frames.Meta, now time.Time) {
 	m.last = f
 	for _, o := range f.Objects {
 		m.maskBytes += int64(len(o.Segmentation.Counts))
+		delete(m.behind, o.ID)
 	}
 	if f.Direction != rle.Forward {
 		return
@@ -80,6 +87,48 @@ func (m *meter) framePublished(f *rle.Frame, meta frames.Meta, now time.Time) {
 	m.histograms[Publish].Observe(m.latency.Seconds())
 	m.recent[m.published%int64(len(m.recent))] = now
 	m.published++
+}
+
+// pastPublished notes a result about a frame that had gone by.
+func (m *meter) pastPublished(f *rle.Frame) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range f.Objects {
+		m.maskBytes += int64(len(o.Segmentation.Counts))
+		if f.Direction != rle.Reverse && !m.shows(o.ID) {
+			m.behind[o.ID] = statusOf(o)
+		}
+	}
+	switch f.Direction {
+	case rle.Forward:
+		m.caughtUp++
+	case rle.Reverse:
+		m.reversed++
+	case rle.Prompted:
+	}
+}
+
+// shows says whether the last frame shows an object. The meter is locked.
+func (m *meter) shows(id int) bool {
+	return m.last != nil && slices.ContainsFunc(m.last.Objects, func(o rle.Object) bool { return o.ID == id })
+}
+
+func (m *meter) removed(id int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.behind, id)
+}
+
+// notKept counts a frame that found no room in the history, and says whether it is the first.
+func (m *meter) notKept() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unkept++
+	return m.unkept == 1
+}
+
+func statusOf(o rle.Object) control.ObjectStatus {
+	return control.ObjectStatus{ID: o.ID, State: o.State, Area: o.Area, BBox: o.BBox}
 }
 
 // frames is how many frames of results there were.
@@ -117,7 +166,17 @@ func (s *Stream) Status() control.StreamStatus {
 		Counters: control.Counters{
 			Decoded: m.decoded, Reconnects: m.downs, MaskBytes: m.maskBytes, LastFrame: m.lastAt,
 			Dropped: []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
+			Past:    control.PastCounters{CaughtUp: m.caughtUp, Reversed: m.reversed, NotKept: m.unkept},
 		},
+	}
+	if s.store != nil {
+		status.Counters.Past.Frames, status.Counters.Past.Bytes = s.store.Len()
+	}
+	for _, pool := range s.config.Pools {
+		status.Counters.Pools = append(status.Counters.Pools, control.PoolStats{Name: pool.Name(), Stats: pool.Stats()})
+	}
+	if s.config.Viewers != nil {
+		status.Viewers = s.config.Viewers()
 	}
 	if s.config.Sinks != nil {
 		status.Counters.Sinks = s.config.Sinks()
@@ -128,8 +187,11 @@ func (s *Stream) Status() control.StreamStatus {
 	if f := m.last; f != nil {
 		status.Epoch, status.Frame, status.Size = f.Epoch, f.Frame, f.Size
 		for _, o := range f.Objects {
-			status.Objects = append(status.Objects, control.ObjectStatus{ID: o.ID, State: o.State, Area: o.Area, BBox: o.BBox})
+			status.Objects = append(status.Objects, statusOf(o))
 		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.behind)) {
+		status.Objects = append(status.Objects, m.behind[id])
 	}
 	return status
 }

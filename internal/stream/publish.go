@@ -25,27 +25,43 @@ func (e *encoding) publish(ctx context.Context, w work) error {
 		if w.event.Type == rle.ObjectRemoved {
 			e.forget(*w.event.Object)
 			delete(e.states, *w.event.Object)
+			e.stream.meter.removed(*w.event.Object)
 		}
 		return e.event(ctx, *w.event)
 	}
 	started := time.Now()
 	width, height := w.picture.DisplaySize()
-	frame := e.Encode(w.result, w.picture.Meta, height, width)
+	item := sink.Item{}
+	if w.past { // nobody draws over a picture that is gone
+		item.Result = e.EncodePast(w.result, w.picture.Meta, height, width)
+	} else {
+		item.Result, item.Picture = e.Encode(w.result, w.picture.Meta, height, width), w.picture.Retain()
+	}
+	frame := item.Result
 	e.stream.meter.took(Encode, started)
 	if err := e.changes(ctx, frame); err != nil {
+		item.Release()
 		return err
 	}
-	err := e.stream.config.Out.Publish(ctx, sink.Item{Result: frame, Picture: w.picture.Retain()})
+	err := e.stream.config.Out.Publish(ctx, item)
 	if w.answer != nil {
 		w.answer <- frame
 	}
-	e.stream.meter.framePublished(frame, w.picture.Meta, time.Now())
+	if frame.Past {
+		e.stream.meter.pastPublished(frame)
+	} else {
+		e.stream.meter.framePublished(frame, w.picture.Meta, time.Now())
+	}
 	return err
 }
 
-// changes publishes what happened to the epoch and to each object since the last frame.
+// changes publishes what happened to the epoch and to each object since the last frame. Of a frame that had gone by, only the
+// answer to an object's first prompt is news.
 func (e *encoding) changes(ctx context.Context, f *rle.Frame) error {
-	if f.Epoch != e.epoch {
+	if f.Past && f.Direction != rle.Prompted {
+		return nil
+	}
+	if f.Epoch != e.epoch && !f.Past {
 		e.epoch = f.Epoch
 		if err := e.event(ctx, rle.Event{Type: rle.EpochBegan, Epoch: &f.Epoch}); err != nil {
 			return err
@@ -53,6 +69,9 @@ func (e *encoding) changes(ctx context.Context, f *rle.Frame) error {
 	}
 	for _, o := range f.Objects {
 		before, known := e.states[o.ID]
+		if f.Past && known {
+			continue
+		}
 		e.states[o.ID] = o.State
 		var kind rle.EventType
 		switch {

@@ -5,6 +5,10 @@
 // The track goroutine alone owns the tracker; prompts reach it as commands, which it takes between frames. A live stream drops
 // its oldest frame when tracking falls behind, a recording waits. Ending is the reverse of wiring: the source ends, what is
 // queued is finished, the sinks are flushed by whoever runs the fanout.
+//
+// Frames that have gone by are kept, within bounds. A prompt may name one: it is answered at once, and then the object is tracked
+// over the frames since then until it has caught up (a follower). A reverse pass goes back over them on a snapshot of the objects'
+// memories. Both take one step at a time between live frames, and their results say that they are past.
 package stream
 
 import (
@@ -20,11 +24,12 @@ import (
 	"maskstream/control"
 	"maskstream/frames"
 	"maskstream/internal/queue"
-	"maskstream/memory"
 	"maskstream/model"
+	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/tensor"
 )
 
 // Source gives pictures in order until it ends or ctx does. emit borrows its picture.
@@ -39,20 +44,27 @@ type Out interface {
 
 // Config is what a stream is made of. The stream borrows all of it.
 type Config struct {
-	Name       string
-	Run        string // 8 hex digits
-	Live       bool   // drop the oldest frame rather than wait
-	Source     Source
-	Converter  *frames.Converter
-	Network    model.Network // used by this stream alone
-	Out        Out
-	Tracking   propagate.Options // Retention is the stream's choice
-	History    int               // frames back that stay correctable
-	Prompts    []Prompt          // on the first frame
+	Name      string
+	Run       string // 8 hex digits
+	Live      bool   // drop the oldest frame rather than wait
+	Source    Source
+	Converter *frames.Converter
+	Network   model.Network // used by this stream alone
+	Out       Out
+	Tracking  propagate.Options // Retention is the stream's choice
+
+	History      int          // frames that are kept for prompts in the past and reverse passes; 0: none
+	HistoryBytes int64        // of them at most; 0: no limit
+	HistoryPool  *tensor.Pool // where they live (offload_video_to_cpu); nil: a pool of their own
+
+	Prompts    []Prompt     // on the first frame
+	Auto       *amg.Options // find the objects on the first frame, with these options; nil: do not
 	LostAfter  time.Duration
 	NonOverlap bool
 	Preview    http.Handler        // nil where there is none
+	Viewers    func() int          // of Preview, for Status; may be nil
 	Sinks      func() []sink.Stats // of Out, for Status; may be nil
+	Pools      []*tensor.Pool      // of the network, the frames and the memories, for Status; each once
 	Log        *slog.Logger
 }
 
@@ -72,16 +84,19 @@ type Stream struct {
 	config Config
 	meter  *meter
 
-	frames   *queue.Queue[*frames.Frame] // ingest → track
-	results  *queue.Queue[work]          // track → encode
-	commands chan func(*track)           // verbs → track
-	done     chan struct{}               // closed when Run has ended
+	store *frames.Store // of the past, filled by the track goroutine; nil where none is kept
+
+	frames   *queue.Queue[*frames.Frame]        // ingest → track
+	results  *queue.Queue[work]                 // track → encode
+	commands chan func(context.Context, *track) // verbs → track, with Run's context
+	done     chan struct{}                      // closed when Run has ended
 }
 
 // work is a result on its way to the sinks.
 type work struct {
 	result  *propagate.Result
 	picture *frames.Picture
+	past    bool              // the frame had gone by: the picture has no planes
 	answer  chan<- *rle.Frame // capacity 1; nil where nobody waits
 	event   *rle.Event        // instead of a result
 }
@@ -97,14 +112,22 @@ func New(config Config) *Stream {
 	if config.Live {
 		policy = queue.DropOldest
 	}
-	return &Stream{
+	s := &Stream{
 		config:   config,
 		frames:   queue.New(frameQueue, policy, (*frames.Frame).Release),
 		results:  queue.New(resultQueue, queue.Wait, work.release),
-		commands: make(chan func(*track)),
+		commands: make(chan func(context.Context, *track)),
 		done:     make(chan struct{}),
 		meter:    newMeter(),
 	}
+	if config.History > 0 {
+		pool := config.HistoryPool
+		if pool == nil {
+			pool = tensor.NewPool("history", tensor.Host(), 0)
+		}
+		s.store = frames.NewStore(frames.Limits{Frames: config.History, Bytes: config.HistoryBytes, Compact: true}, pool)
+	}
+	return s
 }
 
 // Run works until the source ends (nil), ctx ends, or something fails that the stream cannot go on without.
@@ -141,39 +164,12 @@ func (s *Stream) ingest(ctx context.Context) error {
 	})
 }
 
-// track takes commands between frames, and frames one by one.
+// track follows the objects; see track.run.
 func (s *Stream) track(ctx context.Context) error {
-	options := s.config.Tracking
-	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
-	t := &track{stream: s, tracker: propagate.New(s.config.Network, options), used: map[int]bool{}}
+	t := s.newTrack()
 	defer t.close()
 	defer s.results.Close()
-	for {
-		select { // commands go first: somebody waits for the answer
-		case command := <-s.commands:
-			command(t)
-			continue
-		default:
-		}
-		ready := s.frames.Ready()
-		frame, ok, ended := s.frames.TryTake()
-		switch {
-		case ended:
-			return nil
-		case ok:
-			if err := t.frame(ctx, frame); err != nil {
-				return fmt.Errorf("stream %s: %w", s.config.Name, err)
-			}
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case command := <-s.commands:
-			command(t)
-		case <-ready:
-		}
-	}
+	return t.run(ctx)
 }
 
 // encode gives every result its number and hands it to the sinks.

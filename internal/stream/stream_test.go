@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ const (
 type dots struct {
 	count int
 	gone  func(int) bool
+	below bool          // a second dot moves along below the first
+	epoch int           // where set, so many frames make an epoch
 	hold  chan struct{} // where set, one receive is needed before every frame
 }
 
@@ -45,9 +48,15 @@ func (d dots) Run(ctx context.Context, emit func(*frames.Picture) error) error {
 		if d.gone != nil && d.gone(i) {
 			dot = nil
 		}
+		if d.below {
+			dot = append(dot, modeltest.Dot{X: 60 + 2*float64(i%100), Y: 140, R: 14})
+		}
 		picture := modeltest.Scene{Size: side, Width: width, Height: height}.Picture(i, dot...)
 		picture.Meta.PTS = time.Duration(i) * 40 * time.Millisecond
 		picture.Meta.Received = time.Now()
+		if d.epoch > 0 {
+			picture.Meta.Epoch, picture.Meta.Frame = i/d.epoch, i%d.epoch
+		}
 		err := emit(picture)
 		picture.Release()
 		if err != nil {
@@ -62,12 +71,10 @@ type gather struct {
 	mu      sync.Mutex
 	results []*rle.Frame
 	events  []*rle.Event
-	slow    time.Duration
 }
 
 func (g *gather) Publish(_ context.Context, item sink.Item) error {
 	defer item.Release()
-	time.Sleep(g.slow)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if item.Result != nil {
@@ -77,6 +84,21 @@ func (g *gather) Publish(_ context.Context, item sink.Item) error {
 		g.events = append(g.events, item.Event)
 	}
 	return nil
+}
+
+// shut is an Out that takes nothing until it is opened; came is how often it was asked to.
+type shut struct {
+	Out
+	open chan struct{}
+	came atomic.Int32
+}
+
+func (s *shut) Publish(ctx context.Context, item sink.Item) error {
+	if item.Status == nil {
+		s.came.Add(1)
+	}
+	<-s.open
+	return s.Out.Publish(ctx, item)
 }
 
 func (g *gather) kinds() (kinds []rle.EventType) {
@@ -147,7 +169,7 @@ func wait(t *testing.T, what string, reached func() bool) {
 
 func TestRecordingLosesNoFrameAndNumbersEveryMessage(t *testing.T) {
 	out := &gather{}
-	s := start(t, dots{count: 60}, out, func(c *Config) { c.Prompts = firstBox(7) })
+	s := start(t, dots{count: 60}, out, func(c *Config) { c.Prompts, c.Viewers = firstBox(7), func() int { return 2 } })
 	wait(t, "60 frames", func() bool { return len(out.frames()) == 60 })
 	for i, f := range out.frames() {
 		if f.Seq != int64(i) || f.Frame != i || f.Direction != rle.Forward || f.Size != [2]int{height, width} {
@@ -160,7 +182,7 @@ func TestRecordingLosesNoFrameAndNumbersEveryMessage(t *testing.T) {
 			t.Fatalf("frame %d: the dot is at x=%d, its box %v", i, x, box)
 		}
 	}
-	if status := s.Status(); status.Dropped != 0 || status.Counters.Decoded != 60 || len(status.Objects) != 1 {
+	if status := s.Status(); status.Dropped != 0 || status.Counters.Decoded != 60 || len(status.Objects) != 1 || status.Viewers != 2 {
 		t.Errorf("status %+v", status)
 	}
 }
@@ -177,8 +199,11 @@ func TestFramesWithoutObjectsAreStillMessages(t *testing.T) {
 }
 
 func TestLiveStreamDropsItsOldestFramesAndCountsThem(t *testing.T) {
-	out := &gather{slow: 5 * time.Millisecond}
-	s := start(t, dots{count: 300}, out, func(c *Config) { c.Live, c.Prompts = true, firstBox(1) })
+	out := &gather{}
+	sinks := &shut{Out: out, open: make(chan struct{})}
+	s := start(t, dots{count: 300}, out, func(c *Config) { c.Live, c.Out, c.Prompts = true, sinks, firstBox(1) })
+	wait(t, "300 pictures", func() bool { return s.Status().Counters.Decoded == 300 })
+	close(sinks.open)
 	wait(t, "end", func() bool { return s.Status().State == control.Ended })
 	status := s.Status()
 	if status.Dropped == 0 || int(status.Dropped)+len(out.frames()) != 300 {
@@ -230,9 +255,6 @@ func TestPromptIsAnsweredWithItsMaskBetweenFrames(t *testing.T) {
 	if f := out.frames()[2]; f.Seq != 2 || f.Direction != rle.Forward || f.Objects[0].Area == 0 {
 		t.Errorf("frame after the prompt %+v", f)
 	}
-	if _, err := s.Prompt(t.Context(), control.PromptRequest{Frame: 0, Points: [][2]float64{{60, 80}}, Labels: []int{1}}); !errors.Is(err, control.ErrNotFound) {
-		t.Errorf("a frame that has gone by: %v", err)
-	}
 }
 
 func TestRemovedIDsAreNeverUsedAgain(t *testing.T) {
@@ -267,6 +289,23 @@ func TestRemovedIDsAreNeverUsedAgain(t *testing.T) {
 	if got, want := out.kinds(), []rle.EventType{rle.ObjectAdded, rle.ObjectRemoved, rle.ObjectAdded, rle.ObjectRemoved}; !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
+}
+
+func TestARemovalIsPublishedAlthoughWhoeverAskedHasGone(t *testing.T) {
+	out, hold := &gather{}, make(chan struct{})
+	sinks := &shut{Out: out, open: make(chan struct{})}
+	s := start(t, dots{count: 10, hold: hold}, out, func(c *Config) { c.Out, c.Prompts = sinks, firstBox(5) })
+	for range 1 + resultQueue { // one that the sinks do not take, and those that wait behind it
+		hold <- struct{}{}
+	}
+	wait(t, "full queue", func() bool { return sinks.came.Load() == 1 && s.results.Len() == resultQueue })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.Remove(ctx, 5); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	close(sinks.open)
+	wait(t, "event", func() bool { return slices.Contains(out.kinds(), rle.ObjectRemoved) })
 }
 
 func TestBadPromptHarmsNothing(t *testing.T) {

@@ -4,28 +4,95 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"maskstream/frames"
 	"maskstream/memory"
 	"maskstream/propagate"
 	"maskstream/rle"
+	"maskstream/tensor"
 )
 
 // track is the state of the track goroutine.
 type track struct {
 	stream  *Stream
 	tracker *propagate.Tracker
+	store   *frames.Store // of the past; nil where the stream keeps none
+	scratch *tensor.Pool  // of what is found on a picture
 
 	latest *frames.Frame // one reference; nil before the first
 	index  int           // of the next frame
-	next   int           // smallest id above every one used
-	used   map[int]bool  // ids that were ever given: none is used for a second object
+	given  ids           // that were ever given: none is used for a second object
+
+	behind map[int]*follower // objects that catch up, by id
+	back   *reverse          // the reverse pass; nil where there is none
+	owed   int               // steps in the past that come before the next frame
+}
+
+func (s *Stream) newTrack() *track {
+	options := s.config.Tracking
+	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
+	return &track{stream: s, tracker: propagate.New(s.config.Network, options), store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
 }
 
 func (t *track) close() {
+	if t.back != nil {
+		t.back.close()
+	}
 	t.tracker.Close()
 	t.latest.Release()
+	if t.store != nil {
+		t.store.Clear()
+	}
+}
+
+// run takes commands between frames, and frames one by one. What is left of the time goes to the past, and where nothing is left, so
+// much as is owed to it.
+func (t *track) run(ctx context.Context) error {
+	s := t.stream
+	for ctx.Err() == nil {
+		select { // commands go first: somebody waits for the answer
+		case command := <-s.commands:
+			command(ctx, t)
+			continue
+		default:
+		}
+		ready := s.frames.Ready()
+		ended := false
+		if t.owed == 0 {
+			frame, ok, closed := s.frames.TryTake()
+			if ok {
+				if err := t.frame(ctx, frame); err != nil {
+					return fmt.Errorf("stream %s: %w", s.config.Name, err)
+				}
+				t.owed = t.share()
+				continue
+			}
+			ended = closed
+		}
+		worked, err := t.past(ctx)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", s.config.Name, err)
+		}
+		switch {
+		case worked:
+			t.owed = max(0, t.owed-1)
+			continue
+		case ended:
+			return nil
+		case t.owed > 0:
+			t.owed = 0
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case command := <-s.commands:
+			command(ctx, t)
+		case <-ready:
+		}
+	}
+	return ctx.Err()
 }
 
 // frame tracks one frame and takes ownership of it.
@@ -34,14 +101,15 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	t.index++
 	t.latest.Release()
 	t.latest = frame
+	t.keep(frame)
 	if frame.Index == 0 {
-		t.start()
+		t.start(ctx)
 	}
 	started := time.Now()
 	result := &propagate.Result{Frame: frame.Index, Pass: memory.Forward}
-	if len(t.tracker.Objects()) > 0 {
+	if ids := t.live(); len(ids) > 0 {
 		var err error
-		if result, err = t.tracker.Step(frame, memory.Forward); err != nil {
+		if result, err = t.tracker.StepOnly(frame, memory.Forward, ids); err != nil {
 			return err
 		}
 	}
@@ -49,10 +117,29 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	return t.stream.results.Put(ctx, work{result: result, picture: frame.Picture.Retain()})
 }
 
+// keep files the frame in the history. One that finds no room is left out and counted: the live track needs none of it.
+func (t *track) keep(frame *frames.Frame) {
+	if t.store == nil {
+		return
+	}
+	if err := t.store.Add(frame); err != nil {
+		if t.stream.meter.notKept() {
+			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
+		}
+	}
+}
+
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
-func (t *track) start() {
+func (t *track) start(ctx context.Context) {
+	if auto := t.stream.config.Auto; auto != nil {
+		if result, err := t.discover(ctx, *auto); err != nil {
+			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
+		} else {
+			result.Release()
+		}
+	}
 	for i, p := range t.stream.config.Prompts {
-		result, err := t.prompt(p)
+		result, err := t.prompt(t.latest, p)
 		if err != nil {
 			t.stream.config.Log.Error("a configured prompt was refused", "stream", t.stream.config.Name, "prompt", i, "error", err)
 			continue
@@ -61,52 +148,51 @@ func (t *track) start() {
 	}
 }
 
-// prompt points at an object on the latest frame; the caller releases the result.
-func (t *track) prompt(p Prompt) (*propagate.Result, error) {
-	if t.latest == nil {
-		return nil, ErrNoPicture
-	}
-	id := t.next
+// prompt points at an object on a frame; the caller releases the result.
+func (t *track) prompt(frame *frames.Frame, p Prompt) (*propagate.Result, error) {
+	var id int
 	if p.Object != nil {
 		id = *p.Object
-	} else if id == 0 {
-		id = 1 // people count from one
-	}
-	known := false
-	for _, o := range t.tracker.Objects() {
-		known = known || o == id
-	}
-	if t.used[id] && !known {
-		return nil, fmt.Errorf("object %d: %w", id, ErrIDUsed)
-	}
-	if id > propagate.MaxObjectID {
+	} else if free, ok := t.given.next(); ok {
+		id = free
+	} else {
 		return nil, ErrIDsSpent
 	}
-	p.Width, p.Height = t.latest.Picture.DisplaySize()
-	result, err := t.tracker.Prompt(t.latest, id, p.Prompt)
+	known := slices.Contains(t.tracker.Objects(), id)
+	if t.given.has(id) && !known {
+		return nil, fmt.Errorf("object %d: %w", id, ErrIDUsed)
+	}
+	p.Width, p.Height = frame.Picture.DisplaySize()
+	result, err := t.tracker.Prompt(frame, id, p.Prompt)
 	if err != nil {
 		return nil, err
 	}
 	// Another object whose prompts were all cleared does not concern this one.
 	if err := t.tracker.Commit(); err != nil && !errors.Is(err, propagate.ErrUnprompted) {
 		result.Release()
+		if !known {
+			t.tracker.Remove(id)
+		}
 		return nil, err
 	}
-	t.used[id] = true
-	t.next = max(t.next, id+1)
+	t.given.add(id)
+	t.follow(id, frame.Index, !known)
 	return result, nil
 }
 
-// answer publishes a result about the latest frame and hands it to whoever waits.
-func (t *track) answer(ctx context.Context, result *propagate.Result, reply chan<- *rle.Frame) error {
-	return t.stream.results.Put(ctx, work{result: result, picture: t.latest.Picture.Retain(), answer: reply})
+// answer publishes a result about a frame and hands it to whoever waits.
+func (t *track) answer(ctx context.Context, frame *frames.Frame, result *propagate.Result, reply chan<- *rle.Frame) error {
+	past := frame.Index < t.latest.Index
+	result.Objects = slices.DeleteFunc(result.Objects, func(o propagate.Object) bool {
+		f := t.behind[o.ID]
+		return o.Logits == nil && (past || f != nil && f.fresh) // it was not there yet
+	})
+	return t.stream.results.Put(ctx, work{result: result, picture: frame.Picture.Retain(), past: past, answer: reply})
 }
 
 var (
 	// ErrNoPicture says that no frame has come yet.
 	ErrNoPicture = errors.New("the stream has no picture yet")
-	// ErrFramePast says that a prompt names a frame that cannot be prompted any more.
-	ErrFramePast = errors.New("the frame has gone by")
 	// ErrIDUsed says that an id belonged to an object that was removed.
 	ErrIDUsed = errors.New("the id was used by an object that has been removed, and ids are never reused")
 	// ErrIDsSpent says that the largest id has been given.

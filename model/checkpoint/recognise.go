@@ -21,14 +21,14 @@ func recognise(r io.ReaderAt, size int64) (Format, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return PyTorch, nil
+	case len(head) > 9 && head[8] == '{' && binary.LittleEndian.Uint64(head) < 1<<40: // no text: its eighth byte would not be 0
+		return Safetensors, nil
 	case bytes.HasPrefix(text, []byte("version https://git-lfs.")):
 		return "", fmt.Errorf("%w: it is a Git LFS pointer, not the file itself; run \"git lfs pull\"", ErrFormat)
 	case bytes.HasPrefix(text, []byte("<")):
 		return "", fmt.Errorf("%w: it is a web page saved under a model's name; download it again from the file's direct link", ErrFormat)
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return "", fmt.Errorf("%w: it is gzip-compressed; unpack it first", ErrFormat)
-	case len(head) > 9 && head[8] == '{' && binary.LittleEndian.Uint64(head) < 1<<40:
-		return Safetensors, nil
 	case len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5:
 		return "", fmt.Errorf("%w: it is a bare pickle, the form of PyTorch before 1.6; load it there and save it again with torch.save", ErrFormat)
 	}

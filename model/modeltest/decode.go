@@ -1,8 +1,10 @@
 package modeltest
 
 import (
+	"cmp"
 	"errors"
 	"math"
+	"slices"
 
 	"maskstream/model"
 	"maskstream/tensor"
@@ -14,9 +16,17 @@ const covered = 0.05
 // blob is a bright spot of the low-resolution map: its centre and half its extent.
 type blob struct{ x, y, rx, ry float64 }
 
+// draw makes logits of a blob: height in the middle, 0 on its outline, −height far away.
+func (b blob) draw(logits []float32, side int, height float64) {
+	for at := range logits {
+		dx, dy := (float64(at%side)+0.5-b.x)/b.rx, (float64(at/side)+0.5-b.y)/b.ry
+		logits[at] = float32(max(height*(1-math.Hypot(dx, dy)), -height))
+	}
+}
+
 // DecodeMasks answers each prompt with the bright blob nearest to the positive points, to the middle of the box, to where the
 // memory saw the object, or to the previous logits, whichever comes first. Blobs outside the box or under a negative point do not
-// count. A drawn mask is its own answer.
+// count. A drawn mask is its own answer. Alternatives are the blobs within reach from near to far, a little worse each.
 func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor, prompts []model.Prompt) (*model.Prediction, error) {
 	n.Calls.DecodeMasks.Add(1)
 	if err := errors.Join(n.fail("DecodeMasks"), n.features(features), n.prompts(embedding, prompts)); err != nil {
@@ -35,6 +45,12 @@ func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor
 		p.Release()
 		return nil, err
 	}
+	if prompts[0].Alternatives {
+		if p.Alternatives, err = n.alternatives(len(prompts)); err != nil {
+			p.Release()
+			return nil, err
+		}
+	}
 	blobs := blobsOf(features.HighRes0.Float32s()[:side*side], side)
 	for i, prompt := range prompts {
 		logits := p.Logits.Float32s()[i*side*side:][:side*side]
@@ -48,8 +64,8 @@ func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor
 		if embedding != nil {
 			memory = embedding.Float32s()[i*embedding.Len()/len(prompts):]
 		}
-		b, ok := n.nearest(blobs, prompt, memory)
-		if !ok {
+		near := n.near(blobs, prompt, memory)
+		if len(near) == 0 {
 			fill(logits, model.NoObjectLogit)
 			p.ObjectScores[i] = -5
 			continue
@@ -58,17 +74,55 @@ func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor
 		if memory != nil {
 			height += 0.01 * float64(memory[fingerprint*n.config.Cells()*n.config.Cells()])
 		}
-		for at := range logits {
-			dx, dy := (float64(at%side)+0.5-b.x)/b.rx, (float64(at/side)+0.5-b.y)/b.ry
-			logits[at] = float32(max(height*(1-math.Hypot(dx, dy)), -height))
-		}
-		pointer[0], pointer[1], pointer[2] = float32(b.x/float64(side)), float32(b.y/float64(side)), 1
+		n.disc(logits, pointer, near[0], height)
 		p.PredictedIoU[i], p.ObjectScores[i] = 0.95, 5
 		if prompt.Multimask {
 			p.PredictedIoU[i] = 0.9
 		}
+		if p.Alternatives != nil {
+			n.propose(p.Alternatives, i, near, height)
+		}
 	}
 	return p, nil
+}
+
+// disc draws a blob and points at it.
+func (n *Network) disc(logits, pointer []float32, b blob, height float64) {
+	side := n.config.LowRes()
+	b.draw(logits, side, height)
+	pointer[0], pointer[1], pointer[2] = float32(b.x/float64(side)), float32(b.y/float64(side)), 1
+}
+
+// alternatives are empty masks that are predicted to be bad.
+func (n *Network) alternatives(count int) (*model.Alternatives, error) {
+	a := &model.Alternatives{PredictedIoU: make([]float32, count*model.Proposals)}
+	var err error
+	if a.Logits, err = n.zeros(tensor.Float32, count, model.Proposals, n.config.LowRes(), n.config.LowRes()); err != nil {
+		return nil, err
+	}
+	if a.Pointers, err = n.zeros(tensor.Float32, count, model.Proposals, n.config.EmbedDim); err != nil {
+		a.Release()
+		return nil, err
+	}
+	fill(a.Logits.Float32s(), -10)
+	fill(a.PredictedIoU, 0.1)
+	return a, nil
+}
+
+// propose fills an object's alternatives: the nearest blob as the single mask and again as the first of the others.
+func (n *Network) propose(a *model.Alternatives, i int, near []blob, height float64) {
+	for k := range model.Proposals {
+		which := max(0, k-1)
+		if which >= len(near) {
+			return
+		}
+		at, pixels := i*model.Proposals+k, n.config.LowRes()*n.config.LowRes()
+		n.disc(a.Logits.Float32s()[at*pixels:][:pixels], a.Pointers.Float32s()[at*n.config.EmbedDim:], near[which], height)
+		a.PredictedIoU[at] = 0.9 - 0.02*float32(which)
+		if k == 0 {
+			a.PredictedIoU[at] = 0.95
+		}
+	}
 }
 
 // drawn is a mask as logits of ±10 and its centre as the pointer.
@@ -80,8 +134,8 @@ func (n *Network) drawn(logits, pointer, mask []float32) {
 	}
 }
 
-// nearest finds the blob that a prompt means.
-func (n *Network) nearest(blobs []blob, prompt model.Prompt, memory []float32) (found blob, ok bool) {
+// near finds the blobs that a prompt may mean, from near to far.
+func (n *Network) near(blobs []blob, prompt model.Prompt, memory []float32) (found []blob) {
 	side := n.config.LowRes()
 	var clicks, x, y float64
 	var negative [][2]float64
@@ -116,12 +170,12 @@ func (n *Network) nearest(blobs []blob, prompt model.Prompt, memory []float32) (
 		known = false
 	}
 	if !known {
-		return blob{}, false
+		return nil
 	}
 	reach := float64(side) / 5
-	for _, b := range blobs {
-		d := math.Hypot(b.x-x, b.y-y)
-		if d > reach || b.x < box[0] || b.y < box[1] || b.x > box[2] || b.y > box[3] {
+	distance := func(b blob) float64 { return math.Hypot(b.x-x, b.y-y) }
+	for _, b := range slices.Backward(blobs) { // of equally near ones the last counts as nearer
+		if distance(b) > reach || b.x < box[0] || b.y < box[1] || b.x > box[2] || b.y > box[3] {
 			continue
 		}
 		under := false
@@ -129,10 +183,11 @@ func (n *Network) nearest(blobs []blob, prompt model.Prompt, memory []float32) (
 			under = under || math.Hypot((p[0]-b.x)/(b.rx+1), (p[1]-b.y)/(b.ry+1)) <= 1
 		}
 		if !under {
-			found, ok, reach = b, true, d
+			found = append(found, b)
 		}
 	}
-	return found, ok
+	slices.SortStableFunc(found, func(a, b blob) int { return cmp.Compare(distance(a), distance(b)) })
+	return found
 }
 
 // centre is the weighted middle of what is above least in a square map.

@@ -24,7 +24,9 @@ type Network struct {
 }
 
 // Calls counts the calls of each verb, also those that failed.
-type Calls struct{ EncodeImage, AttendMemory, DecodeMasks, EncodeMemory, Close atomic.Int64 }
+type Calls struct {
+	EncodeImage, AttendMemory, DecodeMasks, DecodeCandidates, EncodeMemory, Close atomic.Int64
+}
 
 var _ model.Network = (*Network)(nil)
 

@@ -146,3 +146,46 @@ func TestBrokenRulesAreErrors(t *testing.T) {
 		t.Errorf("%d encodings counted", got)
 	}
 }
+
+func TestAlternativesAreTheDotsWithinReach(t *testing.T) {
+	network, scene, _ := open(t)
+	frame := scene.Frame(0, modeltest.Dot{X: 100, Y: 60, R: 10}, modeltest.Dot{X: 140, Y: 60, R: 10}, modeltest.Dot{X: 300, Y: 60, R: 10})
+	defer frame.Release()
+	features, err := network.EncodeImage(frame.Pixels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer features.Release()
+	prompt := model.Prompt{Points: []model.Point{{X: 44, Y: 48, Label: model.Positive}}, Multimask: true, Alternatives: true}
+	p, err := network.DecodeMasks(features, nil, []model.Prompt{prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	for k, want := range []struct {
+		iou    float32
+		bright int // place of a positive logit in the map of 32; −1 for none
+	}{{0.95, 12*32 + 10}, {0.9, 12*32 + 10}, {0.88, 12*32 + 14}, {0.1, -1}} {
+		logits := p.Alternatives.Logits.Float32s()[k*32*32:][:32*32]
+		positive := 0
+		for _, v := range logits {
+			if v > 0 {
+				positive++
+			}
+		}
+		if got := p.Alternatives.PredictedIoU[k]; got != want.iou {
+			t.Errorf("mask %d: predicted IoU %v, want %v", k, got, want.iou)
+		}
+		if want.bright < 0 && positive > 0 || want.bright >= 0 && logits[want.bright] <= 0 {
+			t.Errorf("mask %d lies elsewhere: %d positive logits", k, positive)
+		}
+	}
+	if p.PredictedIoU[0] != p.Alternatives.PredictedIoU[1] {
+		t.Errorf("the answer is predicted at %v", p.PredictedIoU[0])
+	}
+	second := prompt
+	second.Alternatives = false
+	if _, err := network.DecodeMasks(features, nil, []model.Prompt{prompt, second}); err == nil {
+		t.Error("a batch that disagrees on alternatives is accepted")
+	}
+}

@@ -40,13 +40,13 @@ func (n *Network) attentions(attentions []model.Attention) error {
 		return errors.New("modeltest: neither a memory nor a pointer to attend to")
 	}
 	var errs []error
-	cells := n.config.Cells() * n.config.Cells()
+	tokens := n.config.MemoryTokens()
 	for i, a := range attentions {
 		if len(a.Memories) != memories || len(a.Pointers) != pointers {
 			errs = append(errs, fmt.Errorf("modeltest: ragged batch: attention %d has %d memories and %d pointers, the first %d and %d", i, len(a.Memories), len(a.Pointers), memories, pointers))
 		}
 		for _, m := range a.Memories {
-			errs = append(errs, want("memory", m.Features, tensor.BFloat16, cells, n.config.MemoryDim))
+			errs = append(errs, want("memory", m.Features, tensor.BFloat16, tokens, n.config.MemoryDim))
 			if m.Temporal < 0 || m.Temporal >= n.config.NumMaskmem {
 				errs = append(errs, fmt.Errorf("modeltest: temporal position %d of %d", m.Temporal, n.config.NumMaskmem))
 			}
@@ -71,6 +71,9 @@ func (n *Network) prompts(embedding *tensor.Tensor, prompts []model.Prompt) erro
 	for i, p := range prompts {
 		if len(p.Points) != len(prompts[0].Points) {
 			errs = append(errs, fmt.Errorf("modeltest: ragged batch: prompt %d has %d points, the first %d", i, len(p.Points), len(prompts[0].Points)))
+		}
+		if p.Alternatives != prompts[0].Alternatives || p.Alternatives && p.Mask != nil {
+			errs = append(errs, fmt.Errorf("modeltest: prompt %d and the first disagree on alternatives, or a drawn mask asks for them", i))
 		}
 		if p.Logits != nil {
 			errs = append(errs, want("previous logits", p.Logits, tensor.Float32, 4*h, 4*h))

@@ -17,6 +17,11 @@ func (g *Graph) ReduceSum(x Value, axis int) Value {
 	return g.reduce("ReduceSum", x, axis, g.Ints(axis))
 }
 
+// ReduceMean averages along an axis, which stays as size 1.
+func (g *Graph) ReduceMean(x Value, axis int) Value {
+	return g.reduce("ReduceMean", x, axis, g.Ints(axis))
+}
+
 // ReduceMax is the greatest along an axis, which stays as size 1.
 func (g *Graph) ReduceMax(x Value, axis int) Value {
 	return g.reduce("ReduceMax", x, axis, g.Ints(axis))

@@ -30,7 +30,7 @@ func (n *Network) AttendMemory(features *model.Features, attentions []model.Atte
 	if err != nil {
 		return nil, err
 	}
-	tokens := len(attentions[0].Memories)*side*side + len(attentions[0].Pointers)*n.config.PointerTokens()
+	tokens := len(attentions[0].Memories)*n.config.MemoryTokens() + len(attentions[0].Pointers)*n.config.PointerTokens()
 	step := perRun(side * side * tokens)
 	for first := 0; first < count; first += step {
 		end := min(first+step, count)
@@ -55,20 +55,24 @@ func (n *Network) attend(frame []array, attentions []model.Attention, conditione
 	count, k, p := len(attentions), len(attentions[0].Memories), len(attentions[0].Pointers)
 	var scratch results // what comes from many frames, side by side
 	defer scratch.release()
-	memory := scratch.new(n.pool, tensor.BFloat16, count, k, n.config.Cells()*n.config.Cells(), n.config.MemoryDim)
-	pointers := scratch.new(n.pool, tensor.Float32, count, p, n.config.EmbedDim)
+	length, width, c := n.config.MemoryTokens(), n.config.MemoryDim, n.config.EmbedDim
+	memory := scratch.new(n.pool, tensor.BFloat16, count, k, length, width)
+	pointers := scratch.new(n.pool, tensor.Float32, count, p, c)
 	if scratch.err != nil {
 		return scratch.err
 	}
 	temporal, distances := make([]int64, 0, count*k), make([]float32, 0, count*p)
-	memoryLeft, pointersLeft := memory.BFloat16s(), pointers.Float32s()
 	for _, a := range attentions {
 		for _, m := range a.Memories {
-			memoryLeft = memoryLeft[copy(memoryLeft, m.Features.BFloat16s()):]
+			if err := memory.Put(len(temporal)*length*width, m.Features); err != nil {
+				return err
+			}
 			temporal = append(temporal, int64(m.Temporal))
 		}
 		for _, m := range a.Pointers {
-			pointersLeft = pointersLeft[copy(pointersLeft, m.Vector.Float32s()):]
+			if err := pointers.Put(len(distances)*c, m.Vector); err != nil {
+				return err
+			}
 			distances = append(distances, m.Distance)
 		}
 	}
@@ -85,13 +89,12 @@ func (n *Network) wantAttentions(attentions []model.Attention) error {
 	if k+p == 0 {
 		return fmt.Errorf("%w: an attention without a memory and without a pointer", ErrArgument)
 	}
-	cells := n.config.Cells()
 	for i, a := range attentions {
 		if len(a.Memories) != k || len(a.Pointers) != p {
 			return fmt.Errorf("%w: attention %d names %d memories and %d pointers, attention 0 %d and %d", ErrArgument, i, len(a.Memories), len(a.Pointers), k, p)
 		}
 		for _, m := range a.Memories {
-			if err := want("memory", m.Features, tensor.BFloat16, cells*cells, n.config.MemoryDim); err != nil {
+			if err := want("memory", m.Features, tensor.BFloat16, n.config.MemoryTokens(), n.config.MemoryDim); err != nil {
 				return err
 			}
 			if m.Temporal < 0 || m.Temporal >= n.config.NumMaskmem {

@@ -88,6 +88,16 @@ func TestWhatIsNoBatchIsRefused(t *testing.T) {
 			_, err := b.DecodeMasks(f, nil, []model.Prompt{{Mask: small, Points: click.Points}})
 			return err
 		},
+		"alternatives for one of two": func() error {
+			_, err := b.DecodeMasks(f, nil, []model.Prompt{{}, {Alternatives: true}})
+			return err
+		},
+		"alternatives to a drawn mask": func() error {
+			drawn := b.drawn()[0]
+			drawn.Alternatives = true
+			_, err := b.DecodeMasks(f, nil, []model.Prompt{drawn})
+			return err
+		},
 		"an unknown label": func() error {
 			_, err := b.DecodeMasks(f, nil, []model.Prompt{{Points: []model.Point{{Label: 4}}}})
 			return err

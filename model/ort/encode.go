@@ -13,6 +13,11 @@ func (n *Network) EncodeImage(pixels *tensor.Tensor) (*model.Features, error) {
 	if err := want("pixels", pixels, tensor.Float32, 1, 3, size, size); err != nil {
 		return nil, err
 	}
+	home, err := pixels.To(n.pool)
+	if err != nil {
+		return nil, err
+	}
+	defer home.Release()
 	var made results
 	defer made.release()
 	f := &model.Features{
@@ -23,7 +28,7 @@ func (n *Network) EncodeImage(pixels *tensor.Tensor) (*model.Features, error) {
 	if made.err != nil {
 		return nil, made.err
 	}
-	err := n.imageEncoder.call([]array{whole(pixels)}, []array{whole(f.Embedding), whole(f.HighRes0), whole(f.HighRes1)})
+	err = n.imageEncoder.call([]array{whole(home)}, []array{whole(f.Embedding), whole(f.HighRes0), whole(f.HighRes1)})
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +38,7 @@ func (n *Network) EncodeImage(pixels *tensor.Tensor) (*model.Features, error) {
 
 // EncodeMemory implements [model.Network].
 func (n *Network) EncodeMemory(features *model.Features, logits *tensor.Tensor, scores []float32, binarize []bool) (*tensor.Tensor, error) {
-	count, low, cells := len(scores), n.config.LowRes(), n.config.Cells()
+	count, low := len(scores), n.config.LowRes()
 	if err := n.wantFeatures(features); err != nil {
 		return nil, err
 	}
@@ -47,7 +52,7 @@ func (n *Network) EncodeMemory(features *model.Features, logits *tensor.Tensor, 
 	for i, b := range binarize {
 		hard[i] = flag(b)
 	}
-	memory, err := n.pool.New(tensor.BFloat16, count, cells*cells, n.config.MemoryDim)
+	memory, err := n.pool.New(tensor.BFloat16, count, n.config.MemoryTokens(), n.config.MemoryDim)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +90,18 @@ func (r *results) new(pool *tensor.Pool, dtype tensor.DType, shape ...int) *tens
 	t, err := pool.New(dtype, shape...)
 	if err != nil {
 		r.err = err
+		return nil
+	}
+	r.tensors = append(r.tensors, t)
+	return t
+}
+
+// take owns a tensor that was made elsewhere, or has the error in making it.
+func (r *results) take(t *tensor.Tensor, err error) *tensor.Tensor {
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
 		return nil
 	}
 	r.tensors = append(r.tensors, t)

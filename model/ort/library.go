@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	onnxruntime "github.com/yalue/onnxruntime_go"
 )
@@ -31,52 +32,69 @@ func Version(library string) (string, error) {
 // wraps ErrLibrary.
 func LibraryPath() (string, error) {
 	var looked []string
-	for _, folder := range libraryFolders() {
-		looked = append(looked, folder)
-		if path := newest(folder); path != "" {
-			return path, nil
-		}
-	}
-	for _, folder := range systemFolders() {
-		looked = append(looked, folder)
-		if path := newest(folder); path != "" {
-			return path, nil
+	for _, place := range []struct {
+		folders []string
+		take    func(path string) bool
+	}{
+		{executableFolders(), anyone},
+		{workingFolders(), trusted},
+		{systemFolders(), anyone},
+	} {
+		for _, folder := range place.folders {
+			looked = append(looked, folder)
+			if path := newest(folder); path != "" && place.take(path) {
+				return path, nil
+			}
 		}
 	}
 	return "", fmt.Errorf("%w: no libonnxruntime.so in %s: run `make setup`, or install it beside the executable",
 		ErrLibrary, strings.Join(looked, ", "))
 }
 
-func libraryFolders() []string {
+func anyone(string) bool { return true }
+
+// trusted says whether the file belongs to this user or to root and nobody else may change it. To open a library is to run it,
+// and above the working directory may lie folders, such as /tmp, into which others can put one.
+func trusted(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (owner.Uid == 0 || int(owner.Uid) == os.Geteuid()) && info.Mode().Perm()&0o002 == 0
+}
+
+func executableFolders() []string {
+	executable, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(executable); err == nil {
+		executable = real
+	}
+	folder := filepath.Dir(executable)
+	return append([]string{folder, filepath.Join(folder, "..", "lib")}, dependencyFolders(folder)...)
+}
+
+func workingFolders() []string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	return dependencyFolders(folder)
+}
+
+// dependencyFolders are those of every checkout that the folder may lie in.
+func dependencyFolders(folder string) []string {
 	var folders []string
-	add := func(folder string) {
-		if !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
+	for {
+		folders = append(folders, filepath.Join(folder, ".deps", "onnxruntime"))
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return folders
 		}
+		folder = parent
 	}
-	upwards := func(folder string) {
-		for {
-			add(filepath.Join(folder, ".deps", "onnxruntime"))
-			parent := filepath.Dir(folder)
-			if parent == folder {
-				return
-			}
-			folder = parent
-		}
-	}
-	if executable, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(executable); err == nil {
-			executable = real
-		}
-		folder := filepath.Dir(executable)
-		add(folder)
-		add(filepath.Join(folder, "..", "lib"))
-		upwards(folder)
-	}
-	if folder, err := os.Getwd(); err == nil {
-		upwards(folder)
-	}
-	return folders
 }
 
 func systemFolders() []string {

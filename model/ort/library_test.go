@@ -46,6 +46,12 @@ func TestTheLibraryIsFoundFromAnyFolderOfTheCheckout(t *testing.T) {
 	if got, err := LibraryPath(); err != nil || got != want {
 		t.Errorf("found %s, %v", got, err)
 	}
+	if err := os.Chmod(want, 0o646); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := LibraryPath(); got == want {
+		t.Errorf("took %s, which anybody may have written", got)
+	}
 }
 
 func TestAMissingLibrarySaysWhereItWasLookedForAndWhatToDo(t *testing.T) {

@@ -1,6 +1,7 @@
 package ort
 
 import (
+	"errors"
 	"fmt"
 
 	onnxruntime "github.com/yalue/onnxruntime_go"
@@ -10,8 +11,9 @@ import (
 
 // session is one graph, ready to run.
 type session struct {
-	name string
-	run  *onnxruntime.DynamicAdvancedSession
+	name   string
+	inputs []string
+	run    *onnxruntime.DynamicAdvancedSession
 }
 
 func newSession(name string, model []byte, options *onnxruntime.SessionOptions, inputs, outputs []string) (*session, error) {
@@ -19,7 +21,7 @@ func newSession(name string, model []byte, options *onnxruntime.SessionOptions, 
 	if err != nil {
 		return nil, fmt.Errorf("onnx runtime: opening %s: %w", name, err)
 	}
-	return &session{name, run}, nil
+	return &session{name, inputs, run}, nil
 }
 
 func (s *session) close() error {
@@ -45,6 +47,42 @@ func (s *session) call(inputs, outputs []array) error {
 		all = append(all, v)
 	}
 	if err := s.run.Run(all[:len(inputs)], all[len(inputs):]); err != nil {
+		return fmt.Errorf("onnx runtime: running %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// fetch runs the graph once for other outputs than those of newSession, by name: inputs as for call, and their memory is
+// borrowed as there.
+func (s *session) fetch(inputs []array, names []string, outputs []array) error {
+	binding, err := s.run.CreateIoBinding()
+	if err != nil {
+		return fmt.Errorf("onnx runtime: %s: %w", s.name, err)
+	}
+	var all []onnxruntime.Value
+	defer func() {
+		binding.Destroy()
+		for _, v := range all {
+			v.Destroy()
+		}
+	}()
+	bind := func(names []string, arrays []array, as func(string, onnxruntime.Value) error) error {
+		for i, a := range arrays {
+			v, err := a.value()
+			if err != nil {
+				return fmt.Errorf("onnx runtime: %s: %s: %w", s.name, names[i], err)
+			}
+			all = append(all, v)
+			if err := as(names[i], v); err != nil {
+				return fmt.Errorf("onnx runtime: %s: %s: %w", s.name, names[i], err)
+			}
+		}
+		return nil
+	}
+	if err := errors.Join(bind(s.inputs, inputs, binding.BindInput), bind(names, outputs, binding.BindOutput)); err != nil {
+		return err
+	}
+	if err := s.run.RunWithBinding(binding); err != nil {
 		return fmt.Errorf("onnx runtime: running %s: %w", s.name, err)
 	}
 	return nil

@@ -109,26 +109,17 @@ func lineOf(tree *ast.File, key string) int {
 
 // config is the checked configuration in the words of package model.
 func (b *yamlBase) config(name string) model.Config {
-	trunk, neck, attention := b.ImageEncoder.Trunk, b.ImageEncoder.Neck, b.MemoryAttention
+	neck, attention := b.ImageEncoder.Neck, b.MemoryAttention
 	levels := neck.TopDownLevels
 	if levels == nil {
 		levels = []int{0, 1, 2, 3}
 	}
-	return model.Config{
+	c := model.Config{
 		Name:      name,
 		ImageSize: b.ImageSize,
 		EmbedDim:  neck.DModel,
 		MemoryDim: b.MemoryEncoder.OutDim,
-		Trunk: model.Trunk{
-			EmbedDim:        trunk.EmbedDim,
-			NumHeads:        trunk.NumHeads,
-			Stages:          [4]int(trunk.Stages),
-			GlobalAttBlocks: trunk.GlobalAttBlocks,
-			WindowSpec:      [4]int(trunk.WindowSpec),
-			PosEmbedBkgSize: [2]int(trunk.PosEmbedBkgSize),
-			QPool:           trunk.QPool,
-		},
-		Neck: model.Neck{BackboneChannels: neck.BackboneChannels, TopDownLevels: levels, Scalp: b.ImageEncoder.Scalp},
+		Neck:      model.Neck{BackboneChannels: neck.BackboneChannels, TopDownLevels: levels, Scalp: b.ImageEncoder.Scalp},
 		MemoryAttention: model.MemoryAttention{
 			Layers:                   attention.NumLayers,
 			DimFeedforward:           attention.Layer.DimFeedforward,
@@ -166,4 +157,21 @@ func (b *yamlBase) config(name string) model.Config {
 		MLPForObjPtrProj:       b.MLPForObjPtrProj,
 		IoUPredictionSigmoid:   b.IoUPredictionSigmoid,
 	}
+	if trunk := b.ImageEncoder.Trunk; trunk.Target == timmTarget {
+		c.RepViT = repvitM1()
+	} else {
+		c.Trunk = model.Trunk{
+			EmbedDim:        trunk.EmbedDim,
+			NumHeads:        trunk.NumHeads,
+			Stages:          [4]int(trunk.Stages),
+			GlobalAttBlocks: trunk.GlobalAttBlocks,
+			WindowSpec:      [4]int(trunk.WindowSpec),
+			PosEmbedBkgSize: [2]int(trunk.PosEmbedBkgSize),
+			QPool:           trunk.QPool,
+		}
+	}
+	if p := b.Perceiver; p.Target != "" {
+		c.Perceiver = model.Perceiver{Layers: p.Depth, Latents: p.NumLatents, Grid: squareRoot(p.NumLatents2D)}
+	}
+	return c
 }

@@ -55,10 +55,19 @@ func (c *checker) file(m *yamlBase) {
 	c.target("memory_attention", m.MemoryAttention.Target, "sam2.modeling.memory_attention.MemoryAttention")
 	c.target("memory_encoder", m.MemoryEncoder.Target, "sam2.modeling.memory_encoder.MemoryEncoder")
 	c.that(m.ImageSize > 0 && m.ImageSize%32 == 0, "image_size", "%d is no positive multiple of 32", m.ImageSize)
-	c.trunk("image_encoder.trunk.", &m.ImageEncoder.Trunk, m.ImageSize)
-	c.neck("image_encoder.neck.", &m.ImageEncoder.Neck, m.ImageEncoder.Trunk.EmbedDim)
+	var channels []int // from low to high resolution
+	if trunk := &m.ImageEncoder.Trunk; trunk.Target == timmTarget {
+		channels = c.timm("image_encoder.trunk.", trunk)
+	} else {
+		c.trunk("image_encoder.trunk.", trunk, m.ImageSize)
+		channels = []int{8 * trunk.EmbedDim, 4 * trunk.EmbedDim, 2 * trunk.EmbedDim, trunk.EmbedDim}
+	}
+	c.neck("image_encoder.neck.", &m.ImageEncoder.Neck, channels)
 	only(c, "image_encoder.scalp", m.ImageEncoder.Scalp, 1)
 	c.base(m)
+	if m.Perceiver.Target != "" {
+		c.perceiver("spatial_perceiver.", &m.Perceiver, m)
+	}
 	c.memoryAttention("memory_attention.", &m.MemoryAttention, m)
 	c.memoryEncoder("memory_encoder.", &m.MemoryEncoder, m.ImageEncoder.Neck.DModel)
 }
@@ -121,11 +130,10 @@ func (c *checker) trunk(at string, t *yamlTrunk, imageSize int) {
 	c.that(imageSize/4%t.WindowSpec[0] == 0, at+"window_spec", "the first must divide a quarter of image_size, %d", imageSize/4)
 }
 
-func (c *checker) neck(at string, n *yamlNeck, trunkWidth int) {
+func (c *checker) neck(at string, n *yamlNeck, channels []int) {
 	c.target(strings.TrimSuffix(at, "."), n.Target, "sam2.modeling.backbones.image_encoder.FpnNeck")
 	required(c, at+"d_model", n.DModel)
 	c.position(at+"position_encoding", &n.PositionEncoding, at+"d_model", n.DModel)
-	channels := []int{8 * trunkWidth, 4 * trunkWidth, 2 * trunkWidth, trunkWidth}
 	c.that(slices.Equal(n.BackboneChannels, channels), at+"backbone_channel_list", "it is %v, but the trunk's are %v", n.BackboneChannels, channels)
 	only(c, at+"kernel_size", n.KernelSize, 1)
 	only(c, at+"stride", n.Stride, 1)
@@ -159,14 +167,21 @@ func (c *checker) memoryAttention(at string, a *yamlMemoryAttention, m *yamlBase
 	stated(c, at+"pos_enc_at_attn", layer.PosEncAtAttn)
 	stated(c, at+"pos_enc_at_cross_attn_keys", layer.PosEncAtCrossAttnKeys)
 	stated(c, at+"pos_enc_at_cross_attn_queries", layer.PosEncAtCrossAttnQueries)
+	c.target(at+"self_attention", layer.SelfAttention.Target, ropeTarget)
 	c.attention(at+"self_attention.", &layer.SelfAttention, width, width)
 	c.attention(at+"cross_attention.", &layer.CrossAttention, width, m.MemoryEncoder.OutDim)
-	only(c, at+"cross_attention.rope_k_repeat", layer.CrossAttention.RopeKRepeat, true)
+	if m.Perceiver.Target == "" {
+		c.target(at+"cross_attention", layer.CrossAttention.Target, ropeTarget)
+		only(c, at+"cross_attention.rope_k_repeat", layer.CrossAttention.RopeKRepeat, true)
+	} else {
+		c.rotaryV2(at+"cross_attention.", &layer.CrossAttention, m)
+	}
 	c.that(layer.CrossAttention.RopeTheta == layer.SelfAttention.RopeTheta, at+"cross_attention.rope_theta", "it differs from self_attention's")
 }
 
+const ropeTarget = "sam2.modeling.sam.transformer.RoPEAttention"
+
 func (c *checker) attention(at string, a *yamlAttention, width, keys int) {
-	c.target(strings.TrimSuffix(at, "."), a.Target, "sam2.modeling.sam.transformer.RoPEAttention")
 	c.that(a.RopeTheta > 0, at+"rope_theta", "a positive number is required")
 	same(c, at+"embedding_dim", a.EmbeddingDim, "image_encoder.neck.d_model", width)
 	only(c, at+"num_heads", a.NumHeads, 1)

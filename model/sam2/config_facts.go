@@ -16,9 +16,13 @@ type fact struct{ key, value string }
 // factsOf states what a configuration's weights look like.
 func factsOf(c model.Config) []fact {
 	t := c.Trunk
+	stages := join(t.Stages[:])
+	if c.RepViT.Name != "" {
+		stages = "0"
+	}
 	return []fact{
 		{"embed_dim", strconv.Itoa(t.EmbedDim)},
-		{"stages", join(t.Stages[:])},
+		{"stages", stages},
 		{"window_pos_embed_bkg_spatial_size", join(t.PosEmbedBkgSize[:])},
 		{"window_spec[0]", strconv.Itoa(t.WindowSpec[0])},
 		{"d_model", strconv.Itoa(c.EmbedDim)},
@@ -34,6 +38,11 @@ func factsOf(c model.Config) []fact {
 		{"pred_obj_scores", strconv.FormatBool(c.PredObjScores)},
 		{"pred_obj_scores_mlp", strconv.FormatBool(c.PredObjScoresMLP)},
 		{"use_high_res_features_in_sam", strconv.FormatBool(c.HighResFeaturesInSAM)},
+		{"widths of RepViT's stages", join(present(c.RepViT.Widths))},
+		{"depths of RepViT's stages", join(present(c.RepViT.Depths))},
+		{"spatial_perceiver.depth", strconv.Itoa(c.Perceiver.Layers)},
+		{"num_latents", strconv.Itoa(c.Perceiver.Latents)},
+		{"num_latents_2d", strconv.Itoa(c.Perceiver.Grid * c.Perceiver.Grid)},
 	}
 }
 
@@ -70,6 +79,13 @@ func observe(c *checkpoint.Checkpoint) []fact {
 	for level := range count("image_encoder.neck.convs.%d.conv.weight") {
 		channels = append(channels, dim(fmt.Sprintf("image_encoder.neck.convs.%d.conv.weight", level), 1))
 	}
+	var widths, depths []int // of RepViT's stages
+	for stage := range 4 {
+		const block = trunk + "body.stages_%d.blocks.%%d.channel_mixer.conv2.c.weight"
+		if n := count(fmt.Sprintf(block, stage)); n > 0 {
+			widths, depths = append(widths, dim(fmt.Sprintf(fmt.Sprintf(block, stage), 0), 0)), append(depths, n)
+		}
+	}
 	return []fact{
 		{"embed_dim", strconv.Itoa(dim(trunk+"patch_embed.proj.weight", 0))},
 		{"stages", join(stages)},
@@ -88,6 +104,11 @@ func observe(c *checkpoint.Checkpoint) []fact {
 		{"pred_obj_scores", has("sam_mask_decoder.obj_score_token.weight")},
 		{"pred_obj_scores_mlp", has("sam_mask_decoder.pred_obj_score_head.layers.0.weight")},
 		{"use_high_res_features_in_sam", has("sam_mask_decoder.conv_s0.weight")},
+		{"widths of RepViT's stages", join(widths)},
+		{"depths of RepViT's stages", join(depths)},
+		{"spatial_perceiver.depth", strconv.Itoa(count("spatial_perceiver.layers.%d.attn.to_q.weight"))},
+		{"num_latents", strconv.Itoa(dim("spatial_perceiver.latents", 0))},
+		{"num_latents_2d", strconv.Itoa(dim("spatial_perceiver.latents_2d", 0))},
 	}
 }
 
@@ -100,6 +121,14 @@ func differences(got, want []fact) []string {
 		}
 	}
 	return list
+}
+
+// present is the stages of a trunk that there is.
+func present(stages [4]int) []int {
+	if stages == [4]int{} {
+		return nil
+	}
+	return stages[:]
 }
 
 func join(numbers []int) string {

@@ -25,23 +25,25 @@ type Summary struct {
 
 // NetworkSummary is the part of a configuration that people tell models apart by, under upstream's names.
 type NetworkSummary struct {
-	ImageSize             int   `json:"image_size"`
-	DModel                int   `json:"d_model"`
-	MemoryDim             int   `json:"out_dim"` // of the memory encoder
-	EmbedDim              int   `json:"embed_dim"`
-	NumHeads              int   `json:"num_heads"`
-	Stages                []int `json:"stages"`
-	GlobalAttBlocks       []int `json:"global_att_blocks"`
-	WindowSpec            []int `json:"window_spec"`
-	MemoryAttentionLayers int   `json:"memory_attention_layers"`
-	NumMaskmem            int   `json:"num_maskmem"`
-	MaxObjPtrsInEncoder   int   `json:"max_obj_ptrs_in_encoder"`
-	NoObjEmbedSpatial     bool  `json:"no_obj_embed_spatial"`
-	ProjectObjPtrTemporal bool  `json:"proj_tpos_enc_in_obj_ptrs"`
+	ImageSize             int    `json:"image_size"`
+	Trunk                 string `json:"trunk"` // "Hiera", or timm's name of a RepViT, which then has no fields of Hiera
+	DModel                int    `json:"d_model"`
+	MemoryDim             int    `json:"out_dim"` // of the memory encoder
+	EmbedDim              int    `json:"embed_dim,omitempty"`
+	NumHeads              int    `json:"num_heads,omitempty"`
+	Stages                []int  `json:"stages,omitempty"`
+	GlobalAttBlocks       []int  `json:"global_att_blocks,omitempty"`
+	WindowSpec            []int  `json:"window_spec,omitempty"`
+	MemoryAttentionLayers int    `json:"memory_attention_layers"`
+	MemoryTokens          int    `json:"memory_tokens"` // of one memory
+	NumMaskmem            int    `json:"num_maskmem"`
+	MaxObjPtrsInEncoder   int    `json:"max_obj_ptrs_in_encoder"`
+	NoObjEmbedSpatial     bool   `json:"no_obj_embed_spatial"`
+	ProjectObjPtrTemporal bool   `json:"proj_tpos_enc_in_obj_ptrs"`
 }
 
 // Inspect summarises a checkpoint without reading its values. config is the one that was given with it; nil: the model is
-// recognised, and where it is not, Problem says why.
+// recognised. Where it is not, or the two do not fit, Problem says why.
 func Inspect(c *checkpoint.Checkpoint, config *model.Config) Summary {
 	s := Summary{File: c.Name(), Format: c.Format(), Tensors: len(c.Names()), DTypes: map[string]int{}}
 	for _, name := range c.Names() {
@@ -60,22 +62,26 @@ func Inspect(c *checkpoint.Checkpoint, config *model.Config) Summary {
 			return s
 		}
 		config = &recognised
+	} else if differing := differences(observe(c), factsOf(*config)); len(differing) > 0 {
+		s.Problem = fmt.Sprintf("the configuration is of another model: in the weights %s (%d differences)", differing[0], len(differing))
+		return s
 	}
 	s.Model = config.Name
 	s.Network = &NetworkSummary{
 		ImageSize:             config.ImageSize,
+		Trunk:                 config.RepViT.Name,
 		DModel:                config.EmbedDim,
 		MemoryDim:             config.MemoryDim,
-		EmbedDim:              config.Trunk.EmbedDim,
-		NumHeads:              config.Trunk.NumHeads,
-		Stages:                config.Trunk.Stages[:],
-		GlobalAttBlocks:       config.Trunk.GlobalAttBlocks,
-		WindowSpec:            config.Trunk.WindowSpec[:],
+		MemoryTokens:          config.MemoryTokens(),
 		MemoryAttentionLayers: config.MemoryAttention.Layers,
 		NumMaskmem:            config.NumMaskmem,
 		MaxObjPtrsInEncoder:   config.MaxObjPtrsInEncoder,
 		NoObjEmbedSpatial:     config.NoObjEmbedSpatial,
 		ProjectObjPtrTemporal: config.ProjectObjPtrTemporal,
+	}
+	if n := s.Network; n.Trunk == "" {
+		n.Trunk, n.EmbedDim, n.NumHeads = "Hiera", config.Trunk.EmbedDim, config.Trunk.NumHeads
+		n.Stages, n.GlobalAttBlocks, n.WindowSpec = config.Trunk.Stages[:], config.Trunk.GlobalAttBlocks, config.Trunk.WindowSpec[:]
 	}
 	return s
 }
@@ -101,10 +107,14 @@ func (s Summary) String() string {
 	n := s.Network
 	line("model", "%s", s.Model)
 	line("image", "%d×%d", n.ImageSize, n.ImageSize)
-	line("encoder", "Hiera, width %d, stages %s, heads %d, windows %s, global attention in blocks %s",
-		n.EmbedDim, join(n.Stages), n.NumHeads, join(n.WindowSpec), join(n.GlobalAttBlocks))
-	line("memory", "width %d of %d, %d attention layers, %d memories, %d pointers",
-		n.MemoryDim, n.DModel, n.MemoryAttentionLayers, n.NumMaskmem, n.MaxObjPtrsInEncoder)
+	if len(n.Stages) > 0 {
+		line("encoder", "%s, width %d, stages %s, heads %d, windows %s, global attention in blocks %s",
+			n.Trunk, n.EmbedDim, join(n.Stages), n.NumHeads, join(n.WindowSpec), join(n.GlobalAttBlocks))
+	} else {
+		line("encoder", "%s", n.Trunk)
+	}
+	line("memory", "width %d of %d, %d attention layers, %d memories of %d tokens, %d pointers",
+		n.MemoryDim, n.DModel, n.MemoryAttentionLayers, n.NumMaskmem, n.MemoryTokens, n.MaxObjPtrsInEncoder)
 	line("SAM 2.1", "no-object embedding %s, pointer positions %s", yes(n.NoObjEmbedSpatial), yes(n.ProjectObjPtrTemporal))
 	return b.String()
 }

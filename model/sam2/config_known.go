@@ -8,7 +8,7 @@ import (
 )
 
 // Known lists the models that are recognised by their weights: the built-in one first, then the published ones under their
-// files' names, SAM 2.1 before SAM 2.0, the small before the large.
+// files' names, SAM 2.1 before SAM 2.0, the small before the large, EdgeTAM last.
 func Known() ([]model.Config, error) {
 	builtin, err := ParseConfig(nano.Name, nano.Config())
 	if err != nil {
@@ -20,7 +20,7 @@ func Known() ([]model.Config, error) {
 			known = append(known, published(version, size))
 		}
 	}
-	return known, nil
+	return append(known, edgeTAM()), nil
 }
 
 // size is what the published models differ in (sam2/configs).

@@ -87,6 +87,11 @@ func TestAnInspectedModelIsDescribed(t *testing.T) {
 	if err != nil || !strings.Contains(string(fields), `"parameters":1725234`) || strings.Contains(string(fields), "problem") {
 		t.Errorf("%s, %v", fields, err)
 	}
+	other := config
+	other.Trunk.EmbedDim++
+	if s := Inspect(weights, &other); s.Network != nil || s.Model != "" || !strings.Contains(s.Problem, "embed_dim is ") {
+		t.Errorf("under another model's configuration: %+v", s)
+	}
 	unknown := Inspect(weights, nil)
 	if unknown.Model != "" || unknown.Network != nil || !strings.Contains(unknown.String(), "not recognised: ") || strings.Count(unknown.Problem, "model.pt") != 1 {
 		t.Errorf("%s", unknown)

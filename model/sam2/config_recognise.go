@@ -12,8 +12,8 @@ import (
 // ErrUnknownModel: the weights are none of the known models'; a configuration must be given.
 var ErrUnknownModel = errors.New("unknown model")
 
-// Recognise tells a known model by its weights' names and shapes: the built-in one, and SAM 2.1 and SAM 2.0 in their four
-// sizes. SAM 2.1 has no_obj_embed_spatial and obj_ptr_tpos_proj, SAM 2.0 neither. What leaves no trace in the weights (heads,
+// Recognise tells a known model by its weights' names and shapes: the built-in one, SAM 2.1 and SAM 2.0 in their four sizes,
+// and EdgeTAM. SAM 2.1 has no_obj_embed_spatial and obj_ptr_tpos_proj, SAM 2.0 neither. What leaves no trace in the weights (heads,
 // windows, global attention, image size, switches) is that of the known model. The error, ErrUnknownModel, says what the
 // checkpoint is or how it differs from the nearest known one.
 func Recognise(c *checkpoint.Checkpoint) (model.Config, error) {
@@ -47,17 +47,20 @@ func describe(c *checkpoint.Checkpoint, seen []fact, nearest model.Config, diffe
 		return false
 	}
 	const give = "if it is one, give its configuration with --model-config FILE.yaml"
+	hiera, repvit := seen[0].value != "0", starts("image_encoder.trunk.body.stages_0.blocks.0.token_mixer.")
 	switch {
 	case starts("vision_encoder."):
 		return "its names are those of Hugging Face transformers; take the .pt file of facebookresearch/sam2 instead"
 	case starts("image_encoder.patch_embed."):
 		return "it is a Segment Anything 1 model, which has no memory; take one of SAM 2"
-	case starts("image_encoder.trunk.") && seen[0].value == "0":
-		return "its image encoder is no Hiera; it is no model of facebookresearch/sam2"
-	case seen[0].value == "0":
+	case starts("image_encoder.trunk.") && !hiera && !repvit:
+		return "its image encoder is neither a Hiera nor EdgeTAM's RepViT; it is no model of facebookresearch/sam2 or EdgeTAM"
+	case !hiera && !repvit:
 		return "it has no image encoder of SAM 2; " + give
 	case len(differing) <= 3:
 		return fmt.Sprintf("it is almost %s, but %s; %s", nearest.Name, strings.Join(differing, ", "), give)
+	case repvit:
+		return fmt.Sprintf("it is like EdgeTAM, but %s, and %d more; %s", differing[0], len(differing)-1, give)
 	}
 	return fmt.Sprintf("a Hiera of %s %s and %s %s at %s %s is none of the known models; give its configuration with --model-config FILE.yaml",
 		seen[0].key, seen[0].value, seen[1].key, seen[1].value, seen[4].key, seen[4].value)

@@ -19,7 +19,7 @@ import (
 // shapes are a state dict's names and shapes.
 type shapes map[string][]int
 
-// publishedShapes are those of the eight published models, as PyTorch builds them (testdata/names_and_shapes.py).
+// publishedShapes are those of the nine published models, as PyTorch builds them (testdata/names_and_shapes.py).
 func publishedShapes(t *testing.T) map[string]shapes {
 	t.Helper()
 	file, err := os.Open("testdata/names_and_shapes.json.gz")
@@ -82,10 +82,10 @@ func TestEveryPublishedModelIsRecognisedByItsWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	models := publishedShapes(t)
-	if len(models) != 8 || len(known) != 9 {
+	if len(models) != 9 || len(known) != 10 {
 		t.Fatalf("%d recorded, %d known", len(models), len(known))
 	}
-	millions := map[string]float64{"tiny": 38.9, "small": 46, "base_plus": 80.8, "large": 224.4}
+	millions := map[string]float64{"tiny": 38.9, "small": 46, "base_plus": 80.8, "large": 224.4, "": 13.9}
 	for name, tensors := range models {
 		c := weightsOf(t, tensors)
 		config, err := Recognise(c)
@@ -103,6 +103,17 @@ func TestEveryPublishedModelIsRecognisedByItsWeights(t *testing.T) {
 			t.Errorf("%s: inspected as %s with %.2f million parameters", name, s.Model, got)
 		}
 	}
+}
+
+// less is the tensors without those of a module.
+func less(tensors shapes, module string) shapes {
+	left := shapes{}
+	for name, shape := range tensors {
+		if !strings.HasPrefix(name, module) {
+			left[name] = shape
+		}
+	}
+	return left
 }
 
 func TestWhatIsNotKnownSaysWhatItIs(t *testing.T) {
@@ -123,9 +134,10 @@ func TestWhatIsNotKnownSaysWhatItIs(t *testing.T) {
 	}{
 		{"half way between 2.0 and 2.1", without("no_obj_embed_spatial"), "almost sam2.1_hiera_tiny, but no_obj_embed_spatial is false, not true"},
 		{"a block missing", without("image_encoder.trunk.blocks.11.norm1.weight"), "stages is 1-2-7-1, not 1-2-7-2"},
+		{"EdgeTAM with a block less", less(publishedShapes(t)["edgetam"], "image_encoder.trunk.body.stages_3.blocks.1."), "almost edgetam, but depths of RepViT's stages is 2-2-14-1, not 2-2-14-2"},
 		{"Hugging Face's names", shapes{"vision_encoder.backbone.pos_embed": {1}}, "Hugging Face"},
 		{"SAM 1", shapes{"image_encoder.patch_embed.proj.weight": {1}}, "Segment Anything 1"},
-		{"EdgeTAM", shapes{"image_encoder.trunk.body.stem.0.c.weight": {1}}, "no Hiera"},
+		{"another trunk", shapes{"image_encoder.trunk.body.stem.0.c.weight": {1}}, "neither a Hiera nor EdgeTAM's RepViT"},
 		{"something else", shapes{"bert.embeddings": {1}}, "no image encoder"},
 	} {
 		_, err := Recognise(weightsOf(t, c.tensors))

@@ -28,10 +28,65 @@ func TestAConfigurationInUpstreamsFormIsRead(t *testing.T) {
 	}
 }
 
+func TestEdgeTAMsConfigurationIsThatOfItsWeights(t *testing.T) {
+	got, err := ReadConfig("testdata/edgetam.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := edgeTAM(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	small, err := ReadConfig("../../integration/testdata/seeded/edgetam_small.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := small.Perceiver, (model.Perceiver{Layers: 2, Latents: 12, Grid: 4}); got != want || small.MemoryTokens() != 12+4*4 {
+		t.Errorf("got %+v and %d tokens, want %+v", got, small.MemoryTokens(), want)
+	}
+}
+
+// edgeFaults are edits of EdgeTAM's configuration that must be refused.
+var edgeFaults = []struct{ from, to, says string }{
+	{"name: repvit_m1.dist_in1k", "name: repvit_m2.dist_in1k", "image_encoder.trunk.name: repvit_m2.dist_in1k is not supported, only repvit_m1.dist_in1k is"},
+	{"[layer0, layer1, layer2, layer3]", "[layer1, layer2, layer3]", "image_encoder.trunk.features"},
+	{"[384, 192, 96, 48]", "[768, 384, 192, 96]", "trunk's are [384 192 96 48]"},
+	{"k_sizes: [16, 16]", "k_sizes: [8, 8]", "k_sizes: it is [8 8], but the perceiver's grid is 16×16"},
+	{"q_sizes: [64, 64]", "q_sizes: [32, 32]", "q_sizes: it is [32 32], but the embedding is 64×64"},
+	{"RoPEAttentionv2", "RoPEAttention", "cross_attention._target_"},
+	{"num_latents_2d: 256", "num_latents_2d: 250", "250 is no positive square number"},
+	{"num_latents_2d: 256", "num_latents_2d: 9", "a grid of 3×3 does not divide the embedding, 64×64"},
+	{"num_latents_2d: 256", "num_latents_2d: -9223372036854775808", "no positive square number"},
+	{"num_latents: 256", "num_latents: 0", "num_latents: a positive number is required"},
+	{"heads: 1\n    hidden", "heads: 2\n    hidden", "spatial_perceiver.heads: 2 is not supported"},
+	{"use_self_attn: true", "use_self_attn: false", "use_self_attn"},
+	{"depth: 2", "depth: 0", "spatial_perceiver.depth"},
+	{"dim: 64\n    dim_head", "dim: 32\n    dim_head", "spatial_perceiver.dim: it is 32, but memory_encoder.out_dim is 64"},
+	{"PerceiverResampler", "Perceiver", "spatial_perceiver._target_"},
+}
+
+func TestAFaultyConfigurationOfEdgeTAMIsNamed(t *testing.T) {
+	text, err := os.ReadFile("testdata/edgetam.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range edgeFaults {
+		_, err := ParseConfig("test", replaced(t, text, c.from, c.to))
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v; want %q", c.to, err, c.says)
+		}
+	}
+}
+
 // edited is the built-in model's configuration with one line changed.
 func edited(t testing.TB, from, to string) []byte {
 	t.Helper()
-	text := string(nano.Config())
+	return replaced(t, nano.Config(), from, to)
+}
+
+// replaced is a configuration with the first of what it must hold replaced.
+func replaced(t testing.TB, config []byte, from, to string) []byte {
+	t.Helper()
+	text := string(config)
 	if !strings.Contains(text, from) {
 		t.Fatalf("no %q in the configuration", from)
 	}
@@ -131,6 +186,11 @@ func TestAFaultyConfigurationIsNamedWithItsLine(t *testing.T) {
 
 func FuzzParseConfig(f *testing.F) {
 	f.Add(nano.Config())
+	edge, err := os.ReadFile("testdata/edgetam.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(edge)
 	for _, c := range faults {
 		f.Add(edited(f, c.from, c.to))
 	}

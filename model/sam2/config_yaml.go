@@ -14,6 +14,7 @@ type yamlBase struct {
 	ImageEncoder    yamlImageEncoder    `yaml:"image_encoder"`
 	MemoryAttention yamlMemoryAttention `yaml:"memory_attention"`
 	MemoryEncoder   yamlMemoryEncoder   `yaml:"memory_encoder"`
+	Perceiver       yamlPerceiver       `yaml:"spatial_perceiver"` // EdgeTAM's alone
 
 	NumMaskmem               int     `yaml:"num_maskmem"`
 	ImageSize                int     `yaml:"image_size"`
@@ -64,7 +65,8 @@ type yamlImageEncoder struct {
 	Scalp  int       `yaml:"scalp"`
 }
 
-// yamlTrunk is Hiera (modeling/backbones/hieradet.py).
+// yamlTrunk is Hiera (modeling/backbones/hieradet.py), or TimmBackbone (EdgeTAM, modeling/backbones/timm.py), which has the last
+// two keys alone.
 type yamlTrunk struct {
 	Target          string  `yaml:"_target_"`
 	EmbedDim        int     `yaml:"embed_dim"`
@@ -80,6 +82,9 @@ type yamlTrunk struct {
 	GlobalAttBlocks []int   `yaml:"global_att_blocks"`
 	WeightsPath     *string `yaml:"weights_path"`
 	ReturnInterm    bool    `yaml:"return_interm_layers"`
+
+	Name     string   `yaml:"name"`
+	Features []string `yaml:"features"`
 }
 
 // yamlNeck is FpnNeck (modeling/backbones/image_encoder.py).
@@ -132,13 +137,15 @@ type yamlAttentionLayer struct {
 	SelfAttention            yamlAttention `yaml:"self_attention"`
 }
 
-// yamlAttention is RoPEAttention (modeling/sam/transformer.py). feat_sizes says for which size its table is made ahead; it is
-// made again for the real size.
+// yamlAttention is RoPEAttention (modeling/sam/transformer.py), whose feat_sizes say for which size its table is made ahead (it
+// is made again for the real size), or EdgeTAM's RoPEAttentionv2, which has sizes of queries and of keys that hold.
 type yamlAttention struct {
 	Target         string  `yaml:"_target_"`
 	RopeTheta      float32 `yaml:"rope_theta"`
 	RopeKRepeat    bool    `yaml:"rope_k_repeat"`
 	FeatSizes      []int   `yaml:"feat_sizes"`
+	QSizes         []int   `yaml:"q_sizes"`
+	KSizes         []int   `yaml:"k_sizes"`
 	EmbeddingDim   int     `yaml:"embedding_dim"`
 	NumHeads       int     `yaml:"num_heads"`
 	DownsampleRate int     `yaml:"downsample_rate"`
@@ -186,6 +193,24 @@ type yamlBlock struct {
 	UseDWConv           bool    `yaml:"use_dwconv"`
 }
 
+// yamlPerceiver is PerceiverResampler (EdgeTAM, modeling/perceiver.py).
+type yamlPerceiver struct {
+	Target           string       `yaml:"_target_"`
+	Depth            int          `yaml:"depth"`
+	Dim              int          `yaml:"dim"`
+	DimHead          int          `yaml:"dim_head"`
+	Heads            int          `yaml:"heads"`
+	FFMult           int          `yaml:"ff_mult"`
+	HiddenDropout    float64      `yaml:"hidden_dropout_p"`     // training only
+	AttentionDropout float64      `yaml:"attention_dropout_p"`  // training only
+	PosEncAtKeyValue bool         `yaml:"pos_enc_at_key_value"` // without effect where positions are handed in, as SAM2Base does
+	ConcatKVLatents  bool         `yaml:"concat_kv_latents"`
+	NumLatents       int          `yaml:"num_latents"`
+	NumLatents2D     int          `yaml:"num_latents_2d"`
+	PositionEncoding yamlPosition `yaml:"position_encoding"`
+	UseSelfAttn      bool         `yaml:"use_self_attn"`
+}
+
 // newConfigFile returns the constructors' defaults. Two are this product's: masks drawn by points are always binarised and
 // multimask by stability is always on, as upstream's predictors set them when they load a model.
 func newConfigFile() configFile {
@@ -209,6 +234,7 @@ func newConfigFile() configFile {
 			PositionEncoding: position,
 			InDim:            256,
 		},
+		Perceiver:  yamlPerceiver{DimHead: 64, Heads: 1, FFMult: 4, NumLatents: -1, NumLatents2D: -1, PositionEncoding: position},
 		NumMaskmem: 7, ImageSize: 512, BackboneStride: 16, SigmoidScale: 1, BinarizeMaskFromPts: true,
 		MaxCondFramesInAttn: -1, MultimaskMinPoints: 1, MultimaskMaxPoints: 1, MemoryTemporalStride: 1,
 		MaxObjPtrsInEncoder: 16, ObjPtrTemporalEncoding: true,

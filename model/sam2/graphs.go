@@ -59,8 +59,9 @@ func Build(c model.Config, weights Weights) (*Graphs, error) {
 func leftOver(weights Weights) []string {
 	var left []string
 	for _, name := range weights.Unused() {
-		switch name {
-		case "no_mem_pos_enc": // the position of a token that directly_add_no_mem_embed does without
+		switch {
+		case name == "no_mem_pos_enc": // the position of a token that directly_add_no_mem_embed does without
+		case strings.HasSuffix(name, ".bn.num_batches_tracked"): // how long a batch normalisation was trained
 		default:
 			left = append(left, name)
 		}
@@ -77,10 +78,12 @@ func supported(c model.Config) error {
 		{c.ImageSize > 0 && c.ImageSize%32 == 0, fmt.Sprintf("image_size %d is no multiple of 32", c.ImageSize)},
 		{c.EmbedDim%16 == 0, fmt.Sprintf("d_model %d is no multiple of 16", c.EmbedDim)},
 		{c.MemoryDim > 0 && c.EmbedDim%c.MemoryDim == 0, fmt.Sprintf("d_model %d is no multiple of the memory's out_dim %d", c.EmbedDim, c.MemoryDim)},
-		{len(c.Neck.BackboneChannels) == len(c.Trunk.Stages), fmt.Sprintf("backbone_channel_list %v for four stages", c.Neck.BackboneChannels)},
+		{len(c.Neck.BackboneChannels) == 4, fmt.Sprintf("backbone_channel_list %v for four stages", c.Neck.BackboneChannels)},
 		{c.Neck.Scalp == 1, fmt.Sprintf("scalp %d instead of 1", c.Neck.Scalp)},
 		{!slices.Contains(c.Neck.TopDownLevels, 0) && !slices.Contains(c.Neck.TopDownLevels, 1), fmt.Sprintf("fpn_top_down_levels %v reach below level 2", c.Neck.TopDownLevels)},
 		{c.NumMaskmem > 0, "num_maskmem 0"},
+		{c.Perceiver.Layers == 0 || c.Perceiver.Grid > 0 && c.Cells()%c.Perceiver.Grid == 0,
+			fmt.Sprintf("a perceiver's grid of %d on %d cells", c.Perceiver.Grid, c.Cells())},
 		{c.MaxObjPtrsInEncoder > 1, fmt.Sprintf("max_obj_ptrs_in_encoder %d", c.MaxObjPtrsInEncoder)},
 		{c.HighResFeaturesInSAM, "use_high_res_features_in_sam: false"},
 		{c.MaskInputAsOutput, "use_mask_input_as_output_without_sam: false"},

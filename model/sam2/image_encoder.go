@@ -15,7 +15,13 @@ import (
 func imageEncoder(g *onnx.Graph, w Weights, c model.Config) {
 	m := module{Graph: g, weights: w}
 	pixels := g.Input("pixels", onnx.Float, 1, 3, c.ImageSize, c.ImageSize)
-	maps := m.in("image_encoder.trunk").hiera(c.Trunk, pixels) // side×side×channels, fine to coarse
+	trunk := m.in("image_encoder.trunk")
+	var maps []onnx.Value // side×side×channels, fine to coarse
+	if c.RepViT.Name != "" {
+		maps = trunk.repvit(c.RepViT, pixels)
+	} else {
+		maps = trunk.hiera(c.Trunk, pixels)
+	}
 
 	neck := m.in("image_encoder.neck")
 	lateral := func(level int) linear { // weights are numbered from coarse to fine

@@ -1,6 +1,8 @@
 package sam2
 
 import (
+	"slices"
+
 	"maskstream/model"
 	"maskstream/model/onnx"
 )
@@ -28,7 +30,7 @@ func memoryQueries(g *onnx.Graph, w Weights, c model.Config) {
 // laying out of tokens in modeling/sam2_base.py, _prepare_memory_conditioned_features).
 //
 //	current 1×hw×C, queries 1×hw×C, of memoryQueries
-//	memory n×K×hw×M bfloat16, temporal n×K rows of the temporal embedding
+//	memory n×K×t×M bfloat16, temporal n×K rows of the temporal embedding
 //	pointers n×P×C, distances n×P in frames
 //	→ conditioned n×C×h×w
 //
@@ -77,7 +79,7 @@ func (m module) rotate(x onnx.Value, r rotation) onnx.Value {
 	return m.RotaryEmbedding(x, r.cos, r.sin)
 }
 
-// memoryTokens are the T = K·hw + P·C/M tokens that a frame attends to.
+// memoryTokens are the T = K·t + P·C/M tokens that a frame attends to.
 type memoryTokens struct {
 	keys   onnx.Value // n×T×M, with position
 	values onnx.Value // n×T×M, without
@@ -86,39 +88,40 @@ type memoryTokens struct {
 
 // memoryTokens lays out spatial memories and then pointers, each cut into C/M tokens.
 func (m module) memoryTokens(c model.Config, n int) memoryTokens {
-	hw, width, pieces := c.Cells()*c.Cells(), c.MemoryDim, c.PointerTokens()
+	each, width, pieces := c.MemoryTokens(), c.MemoryDim, c.PointerTokens()
 	k, p := m.Symbol("K"), m.Symbol("P")
-	memory := m.Input("memory", onnx.BFloat16, n, k, hw, width)
+	memory := m.Input("memory", onnx.BFloat16, n, k, each, width)
 	temporal := m.Input("temporal", onnx.Int64, n, k)
 	pointers := m.Input("pointers", onnx.Float, n, p, c.EmbedDim)
 	distances := m.Input("distances", onnx.Float, n, p)
-	spatial, split, all := m.Symbol("K·hw"), m.Symbol("P·C/M"), m.Symbol("T")
+	spatial, split, all := m.Symbol("K·t"), m.Symbol("P·C/M"), m.Symbol("T")
 
-	// Where a memory's cells are in space and in time: all rows of the temporal embedding are added to the sine ahead.
+	// Where a memory's tokens are in space and in time: all rows of the temporal embedding are added to the sine ahead.
 	rows := m.take("maskmem_tpos_enc", c.NumMaskmem, 1, 1, width)
-	sine := sinePosition(c.Cells(), width)
-	places := make([]float32, 0, c.NumMaskmem*hw*width)
+	layout := layoutOf(c)
+	places := make([]float32, 0, c.NumMaskmem*each*width)
 	for row := range c.NumMaskmem {
-		for i, v := range sine {
+		for i, v := range layout.sine {
 			places = append(places, v+rows[row*width+i%width])
 		}
 	}
-	values := m.Cast(memory, onnx.Float) // n×K×hw×M
+	values := m.Cast(memory, onnx.Float) // n×K×t×M
 	keys := values
 	if c.MemoryAttention.PosEncAtCrossAttnKeys {
-		keys = m.Add(values, m.Gather(m.Const(places, c.NumMaskmem, hw, width), temporal))
+		keys = m.Add(values, m.Gather(m.Const(places, c.NumMaskmem, each, width), temporal))
 	}
 
 	pointerKeys := m.pointerKeys(c, pointers, distances)
 	if !c.MemoryAttention.PosEncAtCrossAttnKeys {
 		pointerKeys = pointers
 	}
-	cos, sin := rotary(c.Cells(), c.EmbedDim, float64(c.MemoryAttention.RopeTheta))
-	cells := m.tokenCells(all, temporal, distances, hw, pieces)
+	cos, sin := rotary(layout.side, c.EmbedDim, float64(c.MemoryAttention.RopeTheta))
+	angles := layout.side*layout.side + 1
+	cells := m.tokenCells(all, temporal, distances, layout, pieces)
 	return memoryTokens{
 		keys:   m.ConcatTo(1, all, m.Reshape(keys, n, spatial, width), m.Reshape(pointerKeys, n, split, width)),
 		values: m.ConcatTo(1, all, m.Reshape(values, n, spatial, width), m.Reshape(pointers, n, split, width)),
-		turn:   rotation{m.Gather(m.Const(cos, hw+1, c.EmbedDim/2), cells), m.Gather(m.Const(sin, hw+1, c.EmbedDim/2), cells)},
+		turn:   rotation{m.Gather(m.Const(cos, angles, c.EmbedDim/2), cells), m.Gather(m.Const(sin, angles, c.EmbedDim/2), cells)},
 	}
 }
 
@@ -141,21 +144,39 @@ func (m module) pointerKeys(c model.Config, pointers, distances onnx.Value) onnx
 	return m.Add(split, m.Reshape(place, n, p, 1, c.MemoryDim))
 }
 
-// tokenCells numbers the tokens by their cell: 0…hw−1 for each of K memories, then hw for every piece of P pointers.
-func (m module) tokenCells(size int, temporal, distances onnx.Value, hw, pieces int) onnx.Value {
-	cells, none := make([]int, hw), make([]int, pieces)
-	for i := range cells {
-		cells[i] = i
+// memoryLayout is where the t tokens of one memory stand: on a grid, or nowhere.
+type memoryLayout struct {
+	side  int       // of the grid
+	cells []int     // cell of each token, side² for one that stands nowhere
+	sine  []float32 // t×M sine position
+}
+
+// layoutOf is every cell in its place, or, with a perceiver, the latents that see all and then those of its grid. The grid
+// counts its own cells, one step apart (RoPEAttentionv2, EdgeTAM's modeling/sam/transformer.py).
+func layoutOf(c model.Config) memoryLayout {
+	l := memoryLayout{side: c.Cells()}
+	if p := c.Perceiver; p.Layers > 0 {
+		l.side = p.Grid
+		l.cells = slices.Repeat([]int{p.Grid * p.Grid}, p.Latents)
+		l.sine = make([]float32, p.Latents*c.MemoryDim)
 	}
-	for i := range none {
-		none[i] = hw
+	for cell := range l.side * l.side {
+		l.cells = append(l.cells, cell)
 	}
+	l.sine = append(l.sine, sinePosition(l.side, c.MemoryDim)...)
+	return l
+}
+
+// tokenCells numbers the tokens by their cell: those of the layout for each of K memories, then nowhere for every piece of P
+// pointers.
+func (m module) tokenCells(size int, temporal, distances onnx.Value, layout memoryLayout, pieces int) onnx.Value {
+	none := slices.Repeat([]int{layout.side * layout.side}, pieces)
 	spread := func(row []int, like onnx.Value) onnx.Value { // like n×R → R·len(row)
 		each := m.Transpose(m.Slice(like, 0, 0, 1), 1, 0) // R×1
 		all := m.Expand(m.Reshape(m.Ints(row...), 1, len(row)), each)
 		return m.Reshape(all, m.Symbol("R·row"))
 	}
-	return m.ConcatTo(0, size, spread(cells, temporal), spread(none, distances))
+	return m.ConcatTo(0, size, spread(layout.cells, temporal), spread(none, distances))
 }
 
 // queries is the first half of MemoryAttentionLayer: x …×hw×C after self-attention, and the queries for its memories.

@@ -9,7 +9,7 @@ import (
 // _encode_new_memory).
 //
 //	embedding 1×C×h×w, logits n×4h×4w, scores n, binarize n of 0 or 1
-//	→ memory n×hw×M bfloat16
+//	→ memory n×t×M bfloat16, t = hw without a perceiver
 func memoryEncoder(g *onnx.Graph, w Weights, c model.Config) {
 	m := module{Graph: g, weights: w}
 	n, side, dim, low := g.Symbol("n"), c.Cells(), c.EmbedDim, c.LowRes()
@@ -39,6 +39,9 @@ func memoryEncoder(g *onnx.Graph, w Weights, c model.Config) {
 		m.here()
 		present := m.Reshape(m.Greater(scores, m.Scalar(0)), n, 1, 1)
 		x = m.Add(x, m.Where(present, m.Scalar(0), m.weight("no_obj_embed_spatial", 1, c.MemoryDim)))
+	}
+	if c.Perceiver.Layers > 0 {
+		x = m.in("spatial_perceiver").perceive(c, x) // n×t×M
 	}
 	g.Output("memory", m.Cast(x, onnx.BFloat16))
 }

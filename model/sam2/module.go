@@ -109,17 +109,26 @@ func (m module) norm(name string, x onnx.Value, epsilon float32) onnx.Value {
 // applied ([module.affine]). ONNX Runtime's LayerNormalization takes seven times as long as its InstanceNormalization, which
 // does the same when every row counts as a channel.
 func (m module) normalised(name string, x onnx.Value, epsilon float32) (onnx.Value, affine) {
+	return m.standardised(x, epsilon), m.affineOf(name, x.Dim(-1))
+}
+
+// affineOf reads the second half of a normalisation over c channels.
+func (m module) affineOf(name string, c int) affine {
+	return affine{m.take(name+".weight", c), m.take(name+".bias", c)}
+}
+
+// standardised is the first half alone.
+func (m module) standardised(x onnx.Value, epsilon float32) onnx.Value {
 	shape, c := x.Shape(), x.Dim(-1)
-	a := affine{m.take(name+".weight", c), m.take(name+".bias", c)}
 	if len(shape) == 3 && unknown(shape[1:]) == 0 && (shape[0] < 0 || shape[0] == 1) {
-		return m.InstanceNorm(x, epsilon), a
+		return m.InstanceNorm(x, epsilon)
 	}
 	n, rows := 1, shape[:len(shape)-1]
 	if shape[0] < 0 {
 		n, rows = shape[0], rows[1:]
 	}
 	flat := m.InstanceNorm(m.Reshape(x, n, m.rows(rows), c), epsilon)
-	return m.Reshape(flat, shape...), a
+	return m.Reshape(flat, shape...)
 }
 
 // affine scales and shifts the last dimension of x.
@@ -135,11 +144,25 @@ func (m module) conv(name string, x onnx.Value, out int, window onnx.Window, gro
 
 // mlp is sam2_utils.MLP: linear layers with an activation between them.
 func (m module) mlp(x onnx.Value, activation func(onnx.Value) onnx.Value, sizes ...int) onnx.Value {
-	for i := 1; i < len(sizes); i++ {
-		x = m.apply(m.linear("layers."+itoa(i-1), sizes[i-1], sizes[i]), x)
-		if i < len(sizes)-1 {
+	return m.perceptron(m.layers(sizes...), activation, x)
+}
+
+// layers reads the linear layers of an MLP.
+func (m module) layers(sizes ...int) []linear {
+	all := make([]linear, len(sizes)-1)
+	for i := range all {
+		all[i] = m.linear("layers."+itoa(i), sizes[i], sizes[i+1])
+	}
+	return all
+}
+
+// perceptron applies linear layers with an activation between them.
+func (m module) perceptron(layers []linear, activation func(onnx.Value) onnx.Value, x onnx.Value) onnx.Value {
+	for i, l := range layers {
+		if i > 0 {
 			x = activation(x)
 		}
+		x = m.apply(l, x)
 	}
 	return x
 }

@@ -26,7 +26,8 @@ const (
 //	dense d×4h×4w logits, dense_row n: 0 for no dense prompt, else 1 + its place in dense
 //	multimask n, 1 where the best of three candidates is wanted
 //	visible n, 0 where a drawn mask is empty, else 1
-//	→ logits n×4h×4w and pointers n×C, gated; ious n, scores n; all_logits n×4×4h×4w and all_ious n×4, as they were predicted
+//	→ logits n×4h×4w and pointers n×C, gated; ious n, scores n; all_logits n×4×4h×4w and all_ious n×4, as they were predicted;
+//	  all_pointers n×4×C, gated
 func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 	m := module{Graph: g, weights: w}
 	n, side, dim, low := g.Symbol("n"), c.Cells(), c.EmbedDim, c.LowRes()
@@ -58,14 +59,16 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 	wanted := m.Greater(m.Reshape(multimask, n, 1), m.Scalar(0)) // n×1
 	chosen := m.chooseMask(d, wanted)                            // n×1
 	logits, iou := m.Pick(d.masks, chosen), m.Pick(d.ious, chosen)
-	token := m.Ints(0)
+	token, tokens := m.Ints(0), d.tokens
 	if c.MultimaskTokenForPtr {
 		token = m.Where(wanted, chosen, token) // an unstable single mask is replaced, but not its token
 	} else {
 		token = m.Expand(m.Reshape(token, 1, 1), wanted)
+		tokens = m.Expand(m.Slice(tokens, 1, 0, 1), tokens)
 	}
 
-	pointer := m.pointerHead(c, m.Pick(d.tokens, token)) // n×C
+	head := m.pointerHead(c)
+	pointer, pointers := head(m.Pick(d.tokens, token)), head(tokens) // n×C, n×4×C
 	m.Module("gate")
 	if c.PredObjScores {
 		present := m.Greater(d.score, m.Scalar(0)) // n×1
@@ -77,6 +80,8 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 		}
 		pointer = m.gatePointer(c, pointer, absent, amount)
 		pointer = m.gatePointer(c, pointer, absent, m.Reshape(visible, n, 1))
+		pointers = m.gatePointer(c, pointers, absent, m.Reshape(amount, n, 1, 1))
+		pointers = m.gatePointer(c, pointers, absent, m.Reshape(visible, n, 1, 1))
 	}
 	g.Output("logits", logits)
 	g.Output("ious", iou)
@@ -84,6 +89,7 @@ func maskDecoder(g *onnx.Graph, w Weights, c model.Config) {
 	g.Output("pointers", pointer)
 	g.Output("all_logits", d.masks)
 	g.Output("all_ious", d.ious)
+	g.Output("all_pointers", pointers)
 }
 
 // chooseMask is the place of the wanted mask, n×1: the best of masks 1 to 3 by predicted IoU where several are wanted or where
@@ -105,15 +111,18 @@ func (m module) chooseMask(d decoded, several onnx.Value) onnx.Value {
 	return m.Where(several, best, m.Where(stable, m.Ints(0), best))
 }
 
-// pointerHead is obj_ptr_proj.
-func (m module) pointerHead(c model.Config, token onnx.Value) onnx.Value {
+// pointerHead is obj_ptr_proj, for any number of tokens …×C.
+func (m module) pointerHead(c model.Config) func(tokens onnx.Value) onnx.Value {
 	if c.MLPForObjPtrProj {
-		return m.in("obj_ptr_proj").mlp(token, m.Relu, c.EmbedDim, c.EmbedDim, c.EmbedDim, c.EmbedDim)
+		m = m.in("obj_ptr_proj")
+		layers := m.layers(c.EmbedDim, c.EmbedDim, c.EmbedDim, c.EmbedDim)
+		return func(tokens onnx.Value) onnx.Value { return m.perceptron(layers, m.Relu, tokens) }
 	}
-	return m.apply(m.linear("obj_ptr_proj", c.EmbedDim, c.EmbedDim), token)
+	only := m.linear("obj_ptr_proj", c.EmbedDim, c.EmbedDim)
+	return func(tokens onnx.Value) onnx.Value { return m.apply(only, tokens) }
 }
 
-// gatePointer moves a pointer n×C to the learned one of an absent object by 1 − amount, n×1.
+// gatePointer moves pointers …×C to the learned one of an absent object by 1 − amount, …×1.
 func (m module) gatePointer(c model.Config, pointer, absent, amount onnx.Value) onnx.Value {
 	if c.FixedNoObjPtr {
 		pointer = m.Mul(amount, pointer)

@@ -1,0 +1,50 @@
+package integration
+
+import (
+	"path/filepath"
+	"testing"
+
+	"maskstream/model/seeded"
+)
+
+// seed is that of testdata/seeded/record.py.
+const seed = 1
+
+// withinRange is what an implementation that sums in another order may differ by: logits within 5e-3 of their range, and masks
+// where a logit is that near to 0.
+func withinRange() bounds { return bounds{iou: 0.99, pixels: 0.005, span: 5e-3} }
+
+// seededWeights writes a model's made-up weights into a folder that the test removes.
+func seededWeights(t *testing.T, shapes, name string) string {
+	t.Helper()
+	models, err := seeded.ReadShapes(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if models[name] == nil {
+		t.Fatalf("%s: no %s", shapes, name)
+	}
+	path := filepath.Join(t.TempDir(), name+".safetensors")
+	if err := seeded.Write(path, models[name], seed); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// replaySeeded runs a script with a small configuration's made-up weights against testdata/seeded/NAME.
+func replaySeeded(t *testing.T, name, script string) {
+	weights := seededWeights(t, "testdata/seeded/shapes.json.gz", name)
+	replay(t, session{"testdata/seeded/" + script, "testdata/seeded/" + name}, withinRange(),
+		"track", "testdata/random64/frames", "--model", weights, "--model-config", "testdata/seeded/"+name+".yaml")
+}
+
+// TestASessionOfTheSAM20FormEqualsTheReference: pointers without positions, no embedding of absent objects; two objects, a
+// correction and a reverse pass, with an encoder of two heads and windows that do not divide.
+func TestASessionOfTheSAM20FormEqualsTheReference(t *testing.T) {
+	replaySeeded(t, "sam2_small", "correct_and_reverse.json")
+}
+
+// TestASessionOfEdgeTAMEqualsTheReference runs long enough for all memories and pointers to take part.
+func TestASessionOfEdgeTAMEqualsTheReference(t *testing.T) {
+	replaySeeded(t, "edgetam_small", "forward.json")
+}
