@@ -139,6 +139,8 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 		text, env, want string
 	}{
 		"syntax":                     {text: "streams: [", want: "t.yaml:1:10: no YAML"},
+		"text of 16 bits":            {text: "\xff\xfes\x00", want: "t.yaml: it is not UTF-8"},
+		"nesting without end":        {text: "streams: " + strings.Repeat("[", 200_000), want: "t.yaml:1:74: more than 64 levels deep"},
 		"duplicate key":              {text: gate + "log: {level: info, level: warn}", want: "t.yaml:4:20: "},
 		"unknown key":                {text: gate + "    pasword: x\n", want: `t.yaml:4:5: unknown key "pasword" in streams[0]: did you mean "password"?`},
 		"unknown top key":            {text: gate + "http2: {}\n", want: `t.yaml:4:1: unknown key "http2" in the configuration: did you mean "http"?`},
@@ -163,6 +165,8 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 		"password in two places":     {text: gate + "    username: a\n    password: b\n    password_file: c", want: "exclude each other"},
 		"user in two places":         {text: "streams: [{name: a, url: 'rtsp://u:p@h/', username: b}]", want: "give it in one place"},
 		"password without user":      {text: gate + "    password: b", want: "no username"},
+		"raw @ in the password":      {text: "streams: [{name: a, url: 'rtsp://u:ge@heim@h/'}]", want: "more than one @: percent-encode"},
+		"port beyond all":            {text: "streams: [{name: a, url: 'rtsp://u:geheim@h:99999/'}]", want: "rtsp://REDACTED@h:99999/: port 99999"},
 		"unescaped password":         {text: "streams: [{name: a, url: 'rtsp://u:geh%eim@h/'}]", want: "percent-encode"},
 		"transport":                  {text: gate + "    transport: tpc", want: `t.yaml:4:16: streams[0].transport: unknown value "tpc": did you mean "tcp"?`},
 		"device":                     {text: gate + "    device: gpu", want: "auto, cpu, cuda"},
@@ -207,6 +211,18 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 	}
 }
 
+func TestMarkOfAnEditorIsNoKey(t *testing.T) {
+	if _, err := parse("t.yaml", []byte("\xef\xbb\xbf"+gate), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFileWithoutEndIsRefused(t *testing.T) {
+	if _, err := Load("/dev/zero", nil); err == nil || !strings.Contains(err.Error(), "/dev/zero: it has more than 262144 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestMissingFileNamesItself(t *testing.T) {
 	if _, err := Load("/no/such.yaml", nil); err == nil || !strings.Contains(err.Error(), "/no/such.yaml") {
 		t.Errorf("got %v", err)
@@ -218,6 +234,9 @@ func TestNothingPrintsSecrets(t *testing.T) {
 streams:
   - {name: a, url: "rtsp://camuser:gehe%2Fim@h/x?token=geheim&q=1", model: nano}
   - {name: b, url: "rtsp://h/x", username: u, password: geheim}
+  - {name: c, url: "rtsp://camuser:geh,eim@h/x"}
+  - {name: d, url: "rtsp://h/user=admin&password=geheim&channel=1"}
+  - {name: e, url: "rtsp://h/user=admin_password=geheim_channel=1?x;pwd=geheim"}
 nats: {url: "nats://geheim@h:4222,nats://u:geheim@i:4222"}
 `
 	c, err := parse("t.yaml", []byte(text), nil)
@@ -249,7 +268,7 @@ nats: {url: "nats://geheim@h:4222,nats://u:geheim@i:4222"}
 func TestURLsWithoutSecretsPrintWhole(t *testing.T) {
 	for in, want := range map[string]string{
 		"clip.mp4": "clip.mp4", "rtsp://h/x": "rtsp://h/x", "rtsp://u:p@h/x": "rtsp://REDACTED@h/x", "rtsp://u:a/b@c@h/x": "rtsp://REDACTED@h/x",
-		"rtsp://u:a?b@h/x": "rtsp://REDACTED@h/x", "http://h/?key=1&w=2": "http://h/?key=REDACTED&w=2", "nats://tok@a,nats://b": "nats://REDACTED@a,nats://b",
+		"rtsp://u:a?b@h/x": "rtsp://REDACTED@h/x", "rtsp://u:a,b@h/x": "rtsp://REDACTED@h/x", "rtsp://h/a,b": "rtsp://h/a,b", "http://h/?key=1&w=2": "http://h/?key=REDACTED&w=2", "nats://tok@a,nats://b": "nats://REDACTED@a,nats://b",
 	} {
 		if got := URL(in).String(); got != want {
 			t.Errorf("%s prints as %s, want %s", in, got, want)

@@ -6,10 +6,13 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"maskstream/internal/userfile"
 )
 
 // decoder fills a Config from a YAML syntax tree. It walks the tree itself, because it needs the place of every key and
@@ -23,6 +26,12 @@ type decoder struct {
 
 // document decodes one YAML document into v, which stands at path.
 func (d *decoder) document(text []byte, v reflect.Value, path string) error {
+	if !utf8.Valid(text) {
+		return fmt.Errorf("%s: it is not UTF-8: save it as that", d.file)
+	}
+	if line, column, err := userfile.CheckYAML(text); err != nil {
+		return fmt.Errorf("%s:%d:%d: %w", d.file, line, column, err)
+	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return d.syntax(err)

@@ -2,9 +2,10 @@ package configs
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
+
+	"maskstream/internal/userfile"
 )
 
 // expander replaces ${VAR} and ${file:/path} in a value; $${ stands for a plain ${.
@@ -48,12 +49,9 @@ func resolve(match string, env []string) (string, error) {
 
 // ReadSecret reads a password or token file; one line end at its end does not belong to the secret.
 func ReadSecret(path string) (string, error) {
-	text, err := os.ReadFile(path)
+	text, err := userfile.Read(path, 64<<10)
 	if err != nil {
 		return "", fmt.Errorf("secret: %w", err)
-	}
-	if len(text) > 64<<10 {
-		return "", fmt.Errorf("secret: %s has %d bytes: that is no password or token", path, len(text))
 	}
 	secret := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if secret == "" {

@@ -1,14 +1,19 @@
 package configs
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
-	"os"
 	"reflect"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+
+	"maskstream/internal/userfile"
 )
+
+// maxBytes is room for hundreds of streams; the parser would take minutes over more.
+const maxBytes = 256 << 10
 
 var (
 	//go:embed default.yaml
@@ -20,7 +25,7 @@ var (
 // Load reads a configuration file over the defaults, then the TRACKER_… variables of env (the form of os.Environ), and
 // validates the whole. An error is one line that begins with the place: file:line:column, or the variable.
 func Load(path string, env []string) (*Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := userfile.Read(path, maxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -35,6 +40,7 @@ func Template() []byte { return append([]byte(nil), defaultYAML...) }
 
 func parse(name string, text []byte, env []string) (*Config, error) {
 	config := Default()
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // some editors put a mark there
 	d := decoder{file: name, expand: newExpander(env), origins: map[string]string{}, anchors: map[string]ast.Node{}}
 	if err := d.document(text, reflect.ValueOf(config).Elem(), ""); err != nil {
 		return nil, err

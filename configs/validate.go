@@ -47,10 +47,19 @@ func CheckURL(u URL) error {
 		return fmt.Errorf("%q is not a protocol that sources may use: known are %s; put ./ before a file name with a colon",
 			name, strings.Join(schemes, ", "))
 	}
-	if strings.Contains(string(u), "://") {
-		if _, err := url.Parse(string(u)); err != nil {
-			return fmt.Errorf("%s does not parse: percent-encode special characters, or give user and password as keys of their own", u)
-		}
+	_, rest, found := strings.Cut(string(u), "://")
+	if !found {
+		return nil
+	}
+	parsed, err := url.Parse(string(u))
+	if err != nil {
+		return fmt.Errorf("%s does not parse: percent-encode special characters, or give user and password as keys of their own", u)
+	}
+	if parsed.User != nil && strings.Count(rest, "@") > 1 { // the source would refuse it, once it is too late
+		return fmt.Errorf("%s has more than one @: percent-encode it in the password (%%40), or give user and password as keys of their own", u)
+	}
+	if port, err := strconv.Atoi(parsed.Port()); err == nil && (port < 1 || port > 65535) {
+		return fmt.Errorf("%s: port %d lies not in 1…65535", u, port)
 	}
 	return nil
 }

@@ -40,12 +40,22 @@ type URL string
 var secretKey = regexp.MustCompile(`(?i)pass|pwd|token|secret|auth|key|sig|user`)
 
 func (u URL) String() string {
-	parts := strings.Split(string(u), ",")
+	var parts []string
+	for part := range strings.SplitSeq(string(u), ",") {
+		if len(parts) > 0 && !strings.Contains(part, "://") { // the comma is part of a password or a path
+			parts[len(parts)-1] += "," + part
+		} else {
+			parts = append(parts, part)
+		}
+	}
 	for i, part := range parts {
 		parts[i] = redactURL(part)
 	}
 	return strings.Join(parts, ",")
 }
+
+// secretAssignment finds what cameras want in their paths, as in /user=admin&password=x.
+var secretAssignment = regexp.MustCompile(`(?i)((?:pass(?:word|wd)?|pwd|token|key|secret|auth)=)[^&;/?#\s]+`)
 
 // redactURL works on the text and not on a parsed URL, so that what does not parse is hidden too.
 func redactURL(text string) string {
@@ -58,6 +68,7 @@ func redactURL(text string) string {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = hidden + "@" + rest[at+1:]
 	}
+	rest = secretAssignment.ReplaceAllString(rest, "${1}"+hidden)
 	if !hasQuery {
 		return scheme + "://" + rest
 	}
@@ -70,7 +81,7 @@ func redactURL(text string) string {
 			pairs[i] = key + "=" + hidden
 		}
 	}
-	return scheme + "://" + rest + "?" + strings.Join(pairs, "&")
+	return scheme + "://" + rest + "?" + secretAssignment.ReplaceAllString(strings.Join(pairs, "&"), "${1}"+hidden)
 }
 
 // GoString hides secrets from %#v.

@@ -340,7 +340,7 @@ func restartable(t *testing.T, fake *fakeStream, listen string) (address string,
 func TestPageSaysWhyTheSourceIsGone(t *testing.T) {
 	fake, server := serve(t, ServerOptions{})
 	fake.mu.Lock()
-	fake.state = Down
+	fake.state, fake.reason = Down, "rtsp://camera.example/main: connection refused"
 	fake.mu.Unlock()
 	b := openBrowser(t, server.URL(), 1000, 700, false)
 	b.until("the reason", fmt.Sprintf("document.querySelector('#blank')?.textContent.includes(%q)", "connection refused"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -71,14 +72,8 @@ func loadConfig(path string) (*configs.Config, error) {
 
 // notYet refuses what the configuration knows and this version does not do: somebody who asks for it relies on it.
 func notYet(c *configs.Config) error {
-	const says = "%s: true is not supported by this version; leave it out"
 	if c.NATS.JetStream {
-		return fmt.Errorf(says, "nats.jetstream")
-	}
-	for i, s := range c.Streams {
-		if s.Auto {
-			return fmt.Errorf(says, fmt.Sprintf("streams[%d].auto", i))
-		}
+		return errors.New("nats.jetstream: true is not supported by this version; leave it out")
 	}
 	return nil
 }

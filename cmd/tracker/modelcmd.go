@@ -14,9 +14,9 @@ import (
 func newModel() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "model",
-		Short: "Models that are known, and what a checkpoint holds",
+		Short: "Models that are known, what a checkpoint holds, and its graphs",
 	}
-	command.AddCommand(newModelList(), newModelInspect())
+	command.AddCommand(newModelList(), newModelInspect(), newModelConvert())
 	return command
 }
 
