@@ -283,6 +283,15 @@ func TestPageWorksOnAPhone(t *testing.T) {
 	}
 	time.Sleep(300 * time.Millisecond) // until the picture shows the second mask; only the screenshot needs it
 	b.screenshot("phone.png")
+
+	// Whoever took something away and then starts anew begins with a point on the object again.
+	b.click("#negative")
+	b.click("#reset")
+	b.until("no object", "document.querySelectorAll('#objects li').length === 0 && document.querySelector('#negative').disabled")
+	x, y = b.at(200, 150)
+	b.call("Input.dispatchTouchEvent", map[string]any{"type": "touchStart", "touchPoints": []any{map[string]any{"x": x, "y": y}}})
+	b.call("Input.dispatchTouchEvent", map[string]any{"type": "touchEnd", "touchPoints": []any{}})
+	b.until("a new object", "document.querySelectorAll('#objects li').length === 1")
 	if len(b.console) > 0 {
 		t.Errorf("the page complains: %v", b.console)
 	}

@@ -93,6 +93,7 @@ type feed struct {
 	options ingest.Options
 	stream  *stream.Stream
 	log     *slog.Logger
+	trouble string // told last; "" while it is up
 }
 
 // Run implements stream.Source.
@@ -100,8 +101,14 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 	return ingest.Run(ctx, f.options, emit, func(e ingest.Event) {
 		switch e.Kind {
 		case ingest.Up:
+			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
+			f.trouble = ""
 			f.stream.Up(ctx)
 		case ingest.Down:
+			if trouble := e.Err.Error(); trouble != f.trouble { // it is tried again and again, and mostly fails alike
+				f.log.Warn("stream is down, trying on", "error", trouble)
+				f.trouble = trouble
+			}
 			f.stream.Down(ctx, e.Err.Error())
 		}
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,15 +50,20 @@ const endGrace = 5 * time.Second
 // reported and leaves the others alone. The demo takes free ports where its own are taken.
 func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
 	if os.Getenv("GOGC") == "" {
-		// Frames and memories come from pools, so there is little garbage; waiting for the heap to double would only hold memory.
-		debug.SetGCPercent(25)
+		// Nearly all of the heap is frames and memories, which pools reuse: there is little garbage, and waiting for much of it
+		// would only hold memory. A cycle is cheap, since numbers hold no pointers to follow.
+		debug.SetGCPercent(10)
 	}
 	ingest.LogTo(log)
 	bus, err := openBus(config.NATS, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, bus.close()) }()
+	defer func() {
+		if lost := bus.close(); lost != nil {
+			log.Warn("not everything could be published", "error", lost)
+		}
+	}()
 
 	service := control.NewService()
 	run := newRunID()
