@@ -100,9 +100,13 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 	return ingest.Run(ctx, f.options, emit, func(e ingest.Event) {
 		switch e.Kind {
 		case ingest.Up:
+			f.log.Info("source is up", "codec", e.Info.Codec, "width", e.Info.Width, "height", e.Info.Height, "fps", e.Info.FPS)
 			f.stream.Up(ctx)
 		case ingest.Down:
+			f.log.Warn("source is down", "error", e.Err, "next_try", e.Retry)
 			f.stream.Down(ctx, e.Err.Error())
+		case ingest.NewEpoch:
+			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
 	})
 }

@@ -16,7 +16,7 @@ func TestConfigCheckNamesThePlace(t *testing.T) {
 	}{
 		"valid":        {"streams:\n  - {name: gate, url: 'testscene:'}\n", exitDone, ": valid, streams: 1\n"},
 		"not done yet": {"streams:\n  - {name: gate, url: 'testscene:'}\nnats: {jetstream: true}\n", exitUsage, "nats.jetstream: true is not supported"},
-		"nor this":     {"streams:\n  - {name: gate, url: 'testscene:', prompts: [{auto: true}]}\n", exitUsage, "streams[0].auto: true is not supported"},
+		"auto":         {"streams:\n  - {name: gate, url: 'testscene:', prompts: [{auto: true}]}\n", exitDone, ": valid, streams: 1\n"},
 		"unknown key":  {"streams:\n  - name: gate\n    url: 'testscene:'\n    polcy: newest\n", exitUsage, path + ":4:5: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -45,6 +46,7 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 		"flag missing":          {"rle decode", "--out DIR"},
 		"no number":             {"track testscene: --point nan,1", `"nan" is not a number`},
 		"no finite number":      {"track testscene: --box 1,2,3,1e39", `"1e39" is not a number`},
+		"too many threads":      {"track testscene: --point 1,1 --threads 100000", "--threads 100000: must be 0 (one a core) to 1024"},
 		"no such configuration": {"config check nowhere.yaml", "nowhere.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +61,28 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 				t.Errorf("stderr has %q, want one line with %q", stderr, c.says)
 			}
 		})
+	}
+}
+
+func TestReadingThatNeverEndsIsInterrupted(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close() // nothing comes before that
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for mask, err := range masks(interruptibleReader{ctx, read}) {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, %v", mask, err)
+		}
+	}
+	if _, err := interruptible(ctx, func() (int, error) { select {} }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if data, err := io.ReadAll(interruptibleReader{t.Context(), strings.NewReader("all of it")}); err != nil || string(data) != "all of it" {
+		t.Errorf("got %q, %v", data, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"maskstream/ingest"
 	"maskstream/propagate"
 )
 
@@ -99,6 +100,29 @@ func (f promptFlags) passes(prompts []propagate.Op) *propagate.Script {
 		steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first, Reverse: true})
 	}
 	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}
+}
+
+// within refuses short forms that point beside the picture, where the network would find something all the same. Of a folder only
+// the first picture's size is known.
+func (f promptFlags) within(script *propagate.Script, input ingest.Info) error {
+	if len(f.points)+len(f.boxes) == 0 || input.Width == 0 {
+		return nil
+	}
+	w, h := float32(input.Width), float32(input.Height)
+	for _, op := range script.Steps {
+		if op.Verb != propagate.AddPointsOrBox || *op.Frame > 0 && input.Container == "images" {
+			continue
+		}
+		for _, p := range op.Points {
+			if p[0] < 0 || p[1] < 0 || p[0] > w || p[1] > h {
+				return usagef("--point %v,%v lies outside of the picture of %d×%d", p[0], p[1], input.Width, input.Height)
+			}
+		}
+		if b := op.Box; b != nil && (b[2] <= 0 || b[3] <= 0 || b[0] >= w || b[1] >= h) {
+			return usagef("--box %v,%v,%v,%v lies outside of the picture of %d×%d", b[0], b[1], b[2], b[3], input.Width, input.Height)
+		}
+	}
+	return nil
 }
 
 func splitPlace(flag, arg string) (place, string, error) {

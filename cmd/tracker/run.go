@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,7 +30,7 @@ NATS server on loopback, and the preview in the browser.`,
 	}
 	file := configFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		config, err := loadConfig(*file)
+		config, err := loadConfig(command.Context(), *file)
 		if err != nil {
 			return err
 		}
@@ -49,7 +48,7 @@ const endGrace = 5 * time.Second
 
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
 // reported and leaves the others alone. The demo takes free ports where its own are taken.
-func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
+func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) error {
 	if os.Getenv("GOGC") == "" {
 		// Frames and memories come from pools, so there is little garbage; waiting for the heap to double would only hold memory.
 		debug.SetGCPercent(25)
@@ -59,7 +58,11 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, bus.close()) }()
+	defer func() {
+		if lost := bus.close(); lost != nil { // what is live may be lost: the end is in order all the same
+			log.Warn("masks did not reach the bus", "error", lost)
+		}
+	}()
 
 	service := control.NewService()
 	run := newRunID()
@@ -70,6 +73,9 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		}
 	}()
 	for _, s := range config.Streams {
+		if ctx.Err() != nil { // models take their time to load
+			return nil
+		}
 		c, err := newCamera(s, config.NATS, bus, run, log)
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)
