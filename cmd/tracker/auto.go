@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
 
+	"maskstream/internal/userfile"
 	"maskstream/model/amg"
 	"maskstream/propagate"
 )
@@ -31,7 +31,7 @@ func (f autoFlags) options() (amg.Options, error) {
 	if !f.on {
 		return amg.Options{}, usagef("--options %s are for --auto, which is not given", f.file)
 	}
-	data, err := os.ReadFile(f.file)
+	data, err := userfile.Read(f.file, 1<<20)
 	if err != nil {
 		return amg.Options{}, usageError{err}
 	}

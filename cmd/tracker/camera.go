@@ -110,6 +110,8 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 				f.trouble = trouble
 			}
 			f.stream.Down(ctx, e.Err.Error())
+		case ingest.NewEpoch:
+			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
 	})
 }

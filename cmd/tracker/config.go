@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,7 +26,7 @@ func newConfigCheck() *cobra.Command {
 		Short: "Say what is wrong with a configuration file, with line and column",
 		Args:  one("FILE"),
 		RunE: func(command *cobra.Command, args []string) error {
-			config, err := loadConfig(args[0])
+			config, err := loadConfig(command.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -43,7 +44,7 @@ func newConfigPrint() *cobra.Command {
 	}
 	file := configFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		config, err := loadConfig(*file)
+		config, err := loadConfig(command.Context(), *file)
 		if err != nil {
 			return err
 		}
@@ -55,19 +56,21 @@ func newConfigPrint() *cobra.Command {
 
 // loadConfig reads the file, or the embedded demo where path is empty, under the environment's variables. Its errors are
 // the user's to mend.
-func loadConfig(path string) (*configs.Config, error) {
+func loadConfig(ctx context.Context, path string) (*configs.Config, error) {
 	load := configs.Demo
 	if path != "" {
 		load = func(env []string) (*configs.Config, error) { return configs.Load(path, env) }
 	}
-	config, err := load(os.Environ())
-	if err == nil {
-		err = notYet(config)
-	}
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return config, nil
+	return interruptible(ctx, func() (*configs.Config, error) {
+		config, err := load(os.Environ())
+		if err == nil {
+			err = notYet(config)
+		}
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return config, nil
+	})
 }
 
 // notYet refuses what the configuration knows and this version does not do: somebody who asks for it relies on it.

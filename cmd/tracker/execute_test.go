@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -51,6 +52,7 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 		"box beside":             {"track testscene: --box 700,0,800,50", "--box 700,0,800,50: it is outside the picture"},
 		"point beside a picture": {"segment testscene: --point 5,361", "--point 5,361: it is outside the picture, which is 640×360"},
 		"no input":               {"track --point 5,5", "tracker track: one INPUT is needed, there are 0 (see 'tracker track --help')"},
+		"too many threads":       {"track testscene: --point 1,1 --threads 100000", "--threads 100000: must be 0 (one a core) to 1024"},
 		"no such configuration":  {"config check nowhere.yaml", "nowhere.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,6 +67,28 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 				t.Errorf("stderr has %q, want one line with %q", stderr, c.says)
 			}
 		})
+	}
+}
+
+func TestReadingThatNeverEndsIsInterrupted(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close() // nothing comes before that
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for mask, err := range masks(interruptibleReader{ctx, read}) {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, %v", mask, err)
+		}
+	}
+	if _, err := interruptible(ctx, func() (int, error) { select {} }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if data, err := io.ReadAll(interruptibleReader{t.Context(), strings.NewReader("all of it")}); err != nil || string(data) != "all of it" {
+		t.Errorf("got %q, %v", data, err)
 	}
 }
 

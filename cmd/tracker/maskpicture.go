@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"os"
 
 	"maskstream/rle"
@@ -18,11 +19,20 @@ func readMaskPicture(path string) (rle.Mask, error) {
 		return rle.Mask{}, err
 	}
 	defer file.Close()
-	picture, err := png.Decode(bufio.NewReader(file))
+	// The head first: a picture of some bytes can claim more pixels than there is memory.
+	var head bytes.Buffer
+	size, err := png.DecodeConfig(io.TeeReader(file, &head))
 	if err != nil {
 		return rle.Mask{}, fmt.Errorf("%s: not a PNG that can be read: %w", path, err)
 	}
-	height, width := picture.Bounds().Dy(), picture.Bounds().Dx()
+	height, width := size.Height, size.Width
+	if height*width > maxPicturePixels {
+		return rle.Mask{}, fmt.Errorf("%s: %d×%d pixels are more than %d", path, width, height, maxPicturePixels)
+	}
+	picture, err := png.Decode(bufio.NewReader(io.MultiReader(&head, file)))
+	if err != nil {
+		return rle.Mask{}, fmt.Errorf("%s: not a PNG that can be read: %w", path, err)
+	}
 	return rle.FromBits(height, width, setPixels(picture)), nil
 }
 
@@ -51,7 +61,7 @@ func setPixels(picture image.Image) []byte {
 	return bits
 }
 
-// maxPicturePixels keeps a line that claims an absurd size from asking for as much memory: 16384×16384.
+// maxPicturePixels keeps what claims an absurd size from asking for as much memory: 16384×16384.
 const maxPicturePixels = 1 << 28
 
 // writeMaskPicture writes an 8-bit grey PNG, 255 where the mask is set.

@@ -26,13 +26,16 @@ func (f *modelFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.threads, "threads", 0, "`N` threads for the network (0: one a core)")
 }
 
+// maxThreads is more than helps anywhere. Every one is started at once.
+const maxThreads = 1024
+
 // open loads the model; its results live in pool.
 func (f modelFlags) open(pool *tensor.Pool) (*ort.Network, error) {
 	if err := checkDevice(f.device); err != nil {
 		return nil, err
 	}
-	if f.threads < 0 {
-		return nil, usagef("--threads %d: must be 0 (one a core) or more", f.threads)
+	if f.threads < 0 || f.threads > maxThreads {
+		return nil, usagef("--threads %d: must be 0 (one a core) to %d", f.threads, maxThreads)
 	}
 	return openModel(f.model, f.config, f.threads, pool)
 }

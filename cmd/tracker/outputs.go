@@ -60,6 +60,11 @@ func (f trackFlags) outputs(stdout io.Writer, info ingest.Info) (_ *outputs, err
 // keepApart refuses to write over a file that is read, and two results into one file.
 func (f trackFlags) keepApart(input string) error {
 	taken := []named{{"the input", input}, {"--model", f.model}, {"--model-config", f.config}, {"--script", f.script}, {"--options", f.auto.file}}
+	for _, arg := range f.prompts.masks {
+		if _, path, err := splitPlace("mask", arg); err == nil {
+			taken = append(taken, named{"--mask", path})
+		}
+	}
 	for _, written := range []named{{"--out", f.out}, {"--overlay", f.overlay}, {"--low-res", f.lowRes}, {"--trace", f.trace}} {
 		for _, other := range taken {
 			if sameFile(written.path, other.path) {

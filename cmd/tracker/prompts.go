@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"maskstream/ingest"
 	"maskstream/propagate"
 )
 
@@ -99,6 +100,23 @@ func (f promptFlags) passes(prompts []propagate.Op) *propagate.Script {
 		steps = append(steps, propagate.Op{Verb: propagate.Propagate, StartFrame: &first, Reverse: true})
 	}
 	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}
+}
+
+// within refuses short forms that point beside the picture, where the network would find something all the same. Of a folder only
+// the first picture's size is known.
+func (f promptFlags) within(script *propagate.Script, input ingest.Info) error {
+	if len(f.points)+len(f.boxes) == 0 || input.Width == 0 {
+		return nil
+	}
+	for _, op := range script.Steps {
+		if op.Verb != propagate.AddPointsOrBox || *op.Frame > 0 && input.Container == "images" {
+			continue
+		}
+		if err := inPicture(op.Points, op.Box, input.Width, input.Height); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func splitPlace(flag, arg string) (place, string, error) {

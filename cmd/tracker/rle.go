@@ -37,7 +37,7 @@ A pixel that is fully transparent is not set.`,
 		RunE: func(command *cobra.Command, files []string) error {
 			lines := jsonLines(command.OutOrStdout())
 			for _, file := range files {
-				mask, err := readMaskPicture(file)
+				mask, err := interruptible(command.Context(), func() (rle.Mask, error) { return readMaskPicture(file) })
 				if err != nil {
 					return err
 				}
@@ -66,7 +66,7 @@ func newRLEDecode() *cobra.Command {
 			return err
 		}
 		number := 0
-		for mask, err := range masks(command.InOrStdin()) {
+		for mask, err := range masks(interruptibleReader{command.Context(), command.InOrStdin()}) {
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func newRLEStats() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			lines := jsonLines(command.OutOrStdout())
-			for mask, err := range masks(command.InOrStdin()) {
+			for mask, err := range masks(interruptibleReader{command.Context(), command.InOrStdin()}) {
 				if err != nil {
 					return err
 				}

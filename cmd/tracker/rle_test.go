@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/png"
@@ -53,6 +55,20 @@ func TestWhatIsNotZeroIsSet(t *testing.T) {
 				t.Errorf("exit status %d, stdout %q, stderr %q; want %q", status, stdout, stderr, exampleLine)
 			}
 		})
+	}
+}
+
+func TestPictureOfMorePixelsThanThereIsMemoryIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mask.png")
+	head := []byte("IHDR\x00\x03\x0d\x40\x00\x03\x0d\x40\x08\x00\x00\x00\x00") // 200000×200000, grey
+	text := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), head...)
+	text = binary.BigEndian.AppendUint32(text, crc32.ChecksumIEEE(head))
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status := call(t, "", "rle", "encode", path)
+	if stdout != "" || status != exitFailed || !strings.Contains(stderr, "200000×200000 pixels are more than 268435456") {
+		t.Errorf("exit status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
 }
 

@@ -30,7 +30,7 @@ NATS server on loopback, and the preview in the browser.`,
 	}
 	file := configFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		config, err := loadConfig(*file)
+		config, err := loadConfig(command.Context(), *file)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ const endGrace = 5 * time.Second
 
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
 // reported and leaves the others alone. The demo takes free ports where its own are taken.
-func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) (err error) {
+func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) error {
 	if os.Getenv("GOGC") == "" {
 		// Nearly all of the heap is frames and memories, which pools reuse: there is little garbage, and waiting for much of it
 		// would only hold memory. A cycle is cheap, since numbers hold no pointers to follow.
@@ -74,6 +74,9 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		}
 	}()
 	for _, s := range config.Streams {
+		if ctx.Err() != nil { // models take their time to load
+			return nil
+		}
 		c, err := newCamera(s, config.NATS, bus, run, log)
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)

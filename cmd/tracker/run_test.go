@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
+	"time"
 
 	"maskstream/configs"
 	"maskstream/ingest"
@@ -28,6 +31,28 @@ func TestTheEmbeddedServerListensWhereTheConfigurationSays(t *testing.T) {
 	}
 	if err := b.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestServiceWithoutItsBusRunsAndEndsWell(t *testing.T) {
+	config := configs.Default()
+	s := configs.DefaultStream()
+	s.Name, s.URL = "cam", "testscene:?size=64x48&pace=0&frames=3"
+	config.Streams, config.HTTP.Listen = []configs.Stream{s}, "127.0.0.1:0"
+	config.NATS.URL = "nats://user:geheim@127.0.0.1:9"
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var said bytes.Buffer
+	if err := serve(ctx, config, slog.New(slog.NewTextHandler(&said, nil)), false); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{`msg="stream is up" stream=cam`, `msg="not everything could be published"`, "messages were dropped"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+	if t.Failed() || strings.Contains(said.String(), "geheim") {
+		t.Errorf("the log is\n%s", said.String())
 	}
 }
 

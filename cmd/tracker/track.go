@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"maskstream/frames"
 	"maskstream/internal/clip"
 	"maskstream/internal/stream"
+	"maskstream/internal/userfile"
 	"maskstream/propagate"
 )
 
@@ -69,6 +69,9 @@ whole session with --script.`,
 	return command
 }
 
+// maxScript is room for a hundred masks of noise.
+const maxScript = 256 << 20
+
 // session is the script that the flags name; with --auto it lacks the prompts until the first frame has been seen.
 func (f trackFlags) session() (*propagate.Script, error) {
 	switch {
@@ -81,7 +84,7 @@ func (f trackFlags) session() (*propagate.Script, error) {
 	case f.script == "":
 		return f.prompts.script()
 	}
-	data, err := os.ReadFile(f.script)
+	data, err := userfile.Read(f.script, maxScript)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -95,7 +98,7 @@ func (f trackFlags) session() (*propagate.Script, error) {
 // track runs one session from input to lines.
 func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	ctx := command.Context()
-	script, err := f.session()
+	script, err := interruptible(ctx, f.session)
 	if err != nil {
 		return err
 	}
@@ -107,12 +110,8 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.script == "" {
-		for _, op := range script.Steps {
-			if err := inPicture(op.Points, op.Box, source.info.Width, source.info.Height); err != nil {
-				return errors.Join(err, source.Close())
-			}
-		}
+	if err := f.prompts.within(script, source.info); err != nil {
+		return errors.Join(err, source.Close())
 	}
 	pools := newHomes(f.offloadVideo || script.Offload.Video, f.offloadState || script.Offload.State)
 	network, err := f.open(pools.network)

@@ -81,6 +81,7 @@ func TestNothingThatIsReadIsWrittenOver(t *testing.T) {
 	}{
 		"the input":          {[]string{picture, "--box", "1,2,30,40", "--overlay", picture}, "--overlay " + picture + " would write over the input"},
 		"the script":         {[]string{film, "--script", script, "--out", folder + "/../" + filepath.Base(folder) + "/script.json"}, "would write over --script"},
+		"a mask":             {[]string{film, "--mask", "2@1:" + picture, "--trace", picture}, "--trace " + picture + " would write over --mask"},
 		"two results in one": {[]string{film, "--box", filmBox, "--out", fresh, "--trace", folder + "/./fresh"}, "would write over --out"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +100,22 @@ func TestNothingThatIsReadIsWrittenOver(t *testing.T) {
 		t.Error("a result was begun")
 	}
 	trackLines[any](t, film, "--box", filmBox, "--max-frames", "1", "--trace", os.DevNull, "--overlay", "", "--out", "-")
+}
+
+func TestWhatPointsBesideThePictureIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ flag, value, says string }{
+		"point to the right": {"--point", "1209,90", "--point 1209,90: it is outside the picture, which is 320×180"},
+		"point above":        {"--point", "2@3:9,-1", "--point 9,-1: it is outside"},
+		"box below":          {"--box", "10,180,20,190", "--box 10,180,20,190: it is outside"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, status := call(t, "", "track", film, c.flag, c.value)
+			if status != exitUsage || stdout != "" || !strings.Contains(stderr, c.says) {
+				t.Errorf("exit status %d, stdout %q, stderr %q", status, stdout, stderr)
+			}
+		})
+	}
+	trackLines[any](t, film, "--box", "-5,-5,400,400", "--point", "2@0:320,180", "--max-frames", "1")
 }
 
 func TestAnObjectWithoutAResultIsOccludedAndNotLost(t *testing.T) {
