@@ -33,6 +33,8 @@ func inputOptions(o Options, t *target) (kv [][2]string) {
 	// FFmpeg's own limits are a net under the interrupt's deadline, which knows what it was that ended.
 	later := strconv.FormatInt((o.Timeout + 2*time.Second).Microseconds(), 10)
 	switch {
+	case t.path != "":
+		return [][2]string{{"protocol_whitelist", "pipe"}}
 	case t.kind == kindFile:
 		return [][2]string{{"protocol_whitelist", "file,crypto,data"}}
 	case t.kind == kindDevice:

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/asticode/go-astiav"
+	"golang.org/x/sys/unix"
 
 	"maskstream/frames"
 )
@@ -32,9 +34,10 @@ type demuxer struct {
 	clocks   clocks
 	draining bool
 	waiting  int   // packets still to be skipped for want of a key frame
-	read     int64 // packets of the stream
 	given    int64 // pictures
 	start    int64 // of a file, in the stream's time base: its times count from 0
+	end      int64 // of the packets read, in the stream's time base
+	pipe     int   // descriptor, -1 where there is none
 	opened   bool
 	closed   bool
 }
@@ -47,7 +50,7 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		return nil, err
 	}
 	ffmpegLog.hide(t.secrets)
-	d := &demuxer{target: t, timeout: o.Timeout, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
+	d := &demuxer{target: t, timeout: o.Timeout, pipe: -1, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
 	d.interrupt = newInterrupt(d.input)
 	defer func() {
 		if err != nil {
@@ -70,7 +73,14 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		astiav.RegisterAllDevices()
 		format = astiav.FindInputFormat("v4l2")
 	}
-	if err := d.input.OpenInput(t.open, format, options); err != nil {
+	from := t.open
+	if t.path != "" {
+		if d.pipe, err = openPipe(ctx, t); err != nil {
+			return nil, err
+		}
+		from = pipeURL(d.pipe)
+	}
+	if err := d.input.OpenInput(from, format, options); err != nil {
 		return nil, d.failure("opening", err)
 	}
 	d.opened = true
@@ -150,7 +160,7 @@ func (d *demuxer) describe(c *astiav.CodecParameters, duration int64) {
 	i := Info{
 		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(),
 		PixelFormat: c.PixelFormat().Name(), ColourSpace: spaceName(c.ColorSpace()), ColourRange: rangeName(c.ColorRange(), c.PixelFormat()),
-		Rotation: d.decoder.rotation, BFrames: reorderDelay(d.input, d.stream.Index()) > 0,
+		Rotation: d.decoder.rotation, BFrames: reorderDelay(d.input, d.stream.Index()) > 0, Once: d.pipe >= 0,
 	}
 	i.Width, i.Height = (&frames.Picture{Width: c.Width(), Height: c.Height(), Rotation: i.Rotation}).DisplaySize()
 	rate := d.input.GuessFrameRate(d.stream, nil)
@@ -212,30 +222,43 @@ func (d *demuxer) feed() error {
 		time.Sleep(2 * time.Millisecond)
 		return nil
 	case err != nil:
-		if d.target.live && !errors.Is(err, astiav.ErrEof) {
-			return d.failure("reading", err)
-		}
-		// FFmpeg calls it the end of the file, too, where a file lacks what its table of contents has. Tables count a few more in
-		// some formats, which leave out pictures that did not change.
-		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || d.read < promised*9/10 {
-			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
+		if !errors.Is(err, astiav.ErrEof) {
+			if d.target.live {
+				return d.failure("reading", err)
+			}
+			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.given, "error", scrub(err.Error(), d.target.secrets))
+		} else if d.target.kind == kindFile {
+			d.missing()
 		}
 		d.decoder.drain()
 		return nil
 	case d.packet.StreamIndex() != d.stream.Index():
 		return nil
 	}
-	d.read++
 	if d.waiting > 0 && !d.packet.Flags().Has(astiav.PacketFlagKey) {
 		d.waiting--
 		return nil
 	}
 	d.waiting = 0
+	d.end = max(d.end, d.packet.Pts()+d.packet.Duration()) // without a time it is far below 0
 	if d.target.live {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}
 	d.decoder.send(d.packet)
 	return nil
+}
+
+// missing tells of a file that is cut off or has damage: FFmpeg reads such a one to its end as if nothing were amiss.
+func (d *demuxer) missing() {
+	tb := d.stream.TimeBase()
+	seconds := func(t int64) float64 { return float64(t) * float64(tb.Num()) / float64(tb.Den()) }
+	whole, read := seconds(d.stream.Duration()), seconds(d.end-d.start)
+	if whole > 0 && d.end > 0 && read < whole-max(0.5, whole/50) {
+		slog.Warn("the file ends early: is it cut off?", "source", d.target.shown, "seconds", math.Round(read*10)/10, "of", math.Round(whole*10)/10)
+	}
+	if d.decoder.refused > 0 {
+		slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "packets", d.decoder.refused)
+	}
 }
 
 // stamp gives the picture its times.
@@ -270,6 +293,9 @@ func (d *demuxer) close() {
 	d.packet.Free()
 	if d.opened { // a failed OpenInput has freed the context
 		d.input.CloseInput()
+	}
+	if d.pipe >= 0 {
+		_ = unix.Close(d.pipe)
 	}
 	d.interrupt.free()
 	ffmpegLog.unhide(d.target.secrets)

@@ -20,6 +20,9 @@ import (
 // imageRate is the nominal frame rate of a folder, which FFmpeg assumes too.
 const imageRate = 25
 
+// maxImageBytes is room for the largest pictures there are, uncompressed.
+const maxImageBytes = 1 << 30
+
 // images reads still images in order, decoded by FFmpeg: PNG gives its exact bytes.
 type images struct {
 	target   *target
@@ -117,6 +120,9 @@ func (s *images) decode(i int) (*frames.Picture, error) {
 	path := s.files[i]
 	failed := func(kind error, detail, hint string) error {
 		return &Error{Op: "reading", Source: path, Kind: kind, Detail: detail, Hint: hint}
+	}
+	if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > maxImageBytes) {
+		return nil, failed(ErrInvalid, "it is no file of at most 1 GiB", "take it out of the folder")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

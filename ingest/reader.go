@@ -63,6 +63,7 @@ type Info struct {
 	ColourRange   string // "tv", "pc", or "unspecified"
 	Rotation      frames.Rotation
 	BFrames       bool
+	Once          bool // a pipe, which cannot be opened again
 }
 
 // Stats count what a reader did.

@@ -32,6 +32,7 @@ type target struct {
 	open    string   // what FFmpeg is given, credentials included: never shown
 	shown   string   // what errors and logs may show
 	secrets []string // what scrub takes out of foreign texts
+	path    string   // of a named pipe; empty otherwise
 	live    bool
 }
 
@@ -94,6 +95,8 @@ func pathTarget(path string) (*target, error) {
 		return nil, &Error{Op: "opening", Source: path, Kind: ErrAuth, Hint: "check the permissions"}
 	case err != nil:
 		return nil, &Error{Op: "opening", Source: path, Kind: ErrNotFound, Hint: "check the name"}
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		t.path = path
 	case strings.HasPrefix(path, "/dev/video"):
 		t.kind, t.open, t.live = kindDevice, path, true
 	case info.IsDir() || isImage(path):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 
 	"maskstream/ingest"
 	"maskstream/internal/clip"
@@ -29,6 +30,9 @@ func (r *recording) open(ctx context.Context) (clip.Reader, error) {
 	if reader := r.opened; reader != nil {
 		r.opened = nil
 		return reader, nil
+	}
+	if r.info.Once {
+		return nil, fmt.Errorf("%s is a pipe, which can be read once only; save it to a file first", r.input)
 	}
 	return ingest.Open(ctx, ingest.Options{URL: r.input})
 }
