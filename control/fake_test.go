@@ -49,8 +49,9 @@ type fakeStream struct {
 	requests []PromptRequest
 	reverses []ReverseRequest
 	options  []string
-	err      error // what the next verb answers
-	stall    bool  // verbs wait for their context
+	err      error  // what the next verb answers
+	stall    bool   // verbs wait for their context
+	gone     string // why it has ended
 }
 
 func newFake(width, height int) *fakeStream {
@@ -151,6 +152,9 @@ func (f *fakeStream) Status() StreamStatus {
 		Counters: Counters{Decoded: 7, Dropped: []DropCount{{"queue", "busy", 3}}, LastFrame: time.Unix(1700000000, 0), Latency: []StageLatency{{"infer", latency}},
 			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}, Past: PastCounters{Frames: 30, Bytes: 5000, NotKept: 1, CaughtUp: 8, Reversed: 9},
 			Pools: []PoolStats{{"network", tensor.Stats{LiveBytes: 70, IdleBytes: 60, MovedIn: 50}}}}}
+	if f.state == Ended {
+		s.Error = f.gone
+	}
 	if f.state == Down {
 		s.Error = "rtsp://camera.example/main: connection refused"
 	}
