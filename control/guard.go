@@ -93,7 +93,10 @@ func (s *Server) authorized(r *http.Request) bool {
 	if s.options.Token == "" {
 		return true
 	}
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok = ok && strings.EqualFold(scheme, "Bearer"); !ok {
+		token = ""
+	}
 	if !ok && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/preview/") {
 		token = r.URL.Query().Get("token") // an <img> element cannot send a header
 	}

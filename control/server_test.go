@@ -250,6 +250,8 @@ func TestForeignHostsOriginsAndMissingTokensAreRefused(t *testing.T) {
 		"no token for the picture":     {closed, "GET", "/preview/none.mjpeg", nil, 401},
 		"wrong token":                  {closed, "GET", "/api/streams", []string{"Authorization: Bearer geheim1"}, 401},
 		"empty token":                  {closed, "GET", "/api/streams", []string{"Authorization: Bearer "}, 401},
+		"token after another word":     {closed, "GET", "/api/streams", []string{"Authorization: Basic geheim"}, 401},
+		"token in small letters":       {closed, "GET", "/api/streams", []string{"Authorization: bearer geheim"}, 200},
 		"token":                        {closed, "GET", "/api/streams", []string{"Authorization: Bearer geheim"}, 200},
 		"token of the picture":         {closed, "GET", "/preview/none.mjpeg?token=geheim", nil, 404},
 		"token in the query elsewhere": {closed, "GET", "/api/streams?token=geheim", nil, 401},
@@ -330,6 +332,13 @@ func TestHealthNamesWhatIsDown(t *testing.T) {
 		if status, _, _ := do(t, "GET", server.URL()+"/healthz", ""); status != 200 {
 			t.Errorf("healthz: %d", status)
 		}
+	}
+	connection = nil
+	fake.mu.Lock()
+	fake.state, fake.reason = Ended, "opening clip.mp4: not found"
+	fake.mu.Unlock()
+	if status, body, _ := do(t, "GET", server.URL()+"/readyz", ""); status != 503 || !strings.Contains(body, `"down":["demo"]`) {
+		t.Errorf("a file that is not there: %d %s", status, body)
 	}
 }
 

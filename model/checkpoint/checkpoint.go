@@ -55,17 +55,18 @@ type Checkpoint struct {
 
 // Open opens the checkpoint at path; its format is told by its content, whatever its name says. The caller closes it.
 func Open(path string) (*Checkpoint, error) {
+	info, err := os.Stat(path) // before it is opened: that waits where it is a pipe
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("checkpoint %s: %w", path, errors.Unwrap(err))
+	case info.IsDir():
+		return nil, fmt.Errorf("checkpoint %s: %w: it is a folder; name the .pt or .safetensors file inside", path, ErrFormat)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("checkpoint %s: %w: it is a pipe or a device, which cannot be read here and there", path, ErrFormat)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", path, errors.Unwrap(err))
-	}
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%w: it is a folder; name the .pt or .safetensors file inside", ErrFormat)
-	}
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("checkpoint %s: %w", path, err)
 	}
 	c, err := Read(file, info.Size(), path)
 	if err != nil {

@@ -114,6 +114,7 @@ func TestWhatIsNoCheckpointSaysWhatToDo(t *testing.T) {
 		refused(t, path, ErrFormat, c.says)
 	}
 	refused(t, folder, ErrFormat, "folder")
+	refused(t, "/dev/zero", ErrFormat, "a pipe or a device")
 	refused(t, folder+"/none.pt", os.ErrNotExist, "none.pt")
 	refused(t, "testdata/legacy.pt", ErrFormat, "torch.save")
 	refused(t, "testdata/torchscript.pt", ErrFormat, "state_dict")
