@@ -283,6 +283,15 @@ func TestPageWorksOnAPhone(t *testing.T) {
 	}
 	time.Sleep(300 * time.Millisecond) // until the picture shows the second mask; only the screenshot needs it
 	b.screenshot("phone.png")
+
+	// Whoever took something away and then starts anew begins with a point on the object again.
+	b.click("#negative")
+	b.click("#reset")
+	b.until("no object", "document.querySelectorAll('#objects li').length === 0 && document.querySelector('#negative').disabled")
+	x, y = b.at(200, 150)
+	b.call("Input.dispatchTouchEvent", map[string]any{"type": "touchStart", "touchPoints": []any{map[string]any{"x": x, "y": y}}})
+	b.call("Input.dispatchTouchEvent", map[string]any{"type": "touchEnd", "touchPoints": []any{}})
+	b.until("a new object", "document.querySelectorAll('#objects li').length === 1")
 	if len(b.console) > 0 {
 		t.Errorf("the page complains: %v", b.console)
 	}
@@ -340,7 +349,7 @@ func restartable(t *testing.T, fake *fakeStream, listen string) (address string,
 func TestPageSaysWhyTheSourceIsGone(t *testing.T) {
 	fake, server := serve(t, ServerOptions{})
 	fake.mu.Lock()
-	fake.state = Down
+	fake.state, fake.reason = Down, "rtsp://camera.example/main: connection refused"
 	fake.mu.Unlock()
 	b := openBrowser(t, server.URL(), 1000, 700, false)
 	b.until("the reason", fmt.Sprintf("document.querySelector('#blank')?.textContent.includes(%q)", "connection refused"))

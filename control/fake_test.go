@@ -42,6 +42,7 @@ type fakeStream struct {
 
 	mu       sync.Mutex
 	state    StreamState
+	reason   string // why it is down, or has ended
 	size     [2]int // height, width
 	frame    int
 	discs    map[int][3]float64 // object → x, y, radius
@@ -49,9 +50,8 @@ type fakeStream struct {
 	requests []PromptRequest
 	reverses []ReverseRequest
 	options  []string
-	err      error  // what the next verb answers
-	stall    bool   // verbs wait for their context
-	gone     string // why it has ended
+	err      error // what the next verb answers
+	stall    bool  // verbs wait for their context
 }
 
 func newFake(width, height int) *fakeStream {
@@ -148,16 +148,10 @@ func (f *fakeStream) Status() StreamStatus {
 	latency := &Histogram{}
 	latency.Observe(0.02)
 	latency.Observe(3)
-	s := StreamStatus{State: f.state, Run: "0badcafe", Frame: f.frame, Size: f.size, FPS: 24.96, LatencyMS: 41.7, Viewers: f.preview.Viewers(),
+	s := StreamStatus{State: f.state, Run: "0badcafe", Frame: f.frame, Size: f.size, FPS: 24.96, LatencyMS: 41.7, Viewers: f.preview.Viewers(), Error: f.reason,
 		Counters: Counters{Decoded: 7, Dropped: []DropCount{{"queue", "busy", 3}}, LastFrame: time.Unix(1700000000, 0), Latency: []StageLatency{{"infer", latency}},
 			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}, Past: PastCounters{Frames: 30, Bytes: 5000, NotKept: 1, CaughtUp: 8, Reversed: 9},
 			Pools: []PoolStats{{"network", tensor.Stats{LiveBytes: 70, IdleBytes: 60, MovedIn: 50}}}}}
-	if f.state == Ended {
-		s.Error = f.gone
-	}
-	if f.state == Down {
-		s.Error = "rtsp://camera.example/main: connection refused"
-	}
 	for _, o := range f.result(rle.Forward).Objects {
 		s.Objects = append(s.Objects, ObjectStatus{ID: o.ID, State: o.State, Area: o.Area, BBox: o.BBox})
 	}

@@ -22,13 +22,12 @@ type streamReady struct {
 	Error string      `json:"error,omitempty"`
 }
 
-// readyz says whether every stream is up, with 503 and their names where not. A file that has ended is not down; one that
-// could not be read is.
+// readyz says whether every stream is up, with 503 and their names where not. A file that was read to its end is not down.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	answer := readiness{Down: []string{}, Streams: map[string]streamReady{}, Parts: map[string]string{}}
 	for _, status := range s.service.Statuses() {
 		answer.Streams[status.Name] = streamReady{status.State, status.Error}
-		if status.State != Up && (status.State != Ended || status.Error != "") {
+		if finished := status.State == Ended && status.Error == ""; status.State != Up && !finished {
 			answer.Down = append(answer.Down, status.Name)
 		}
 	}

@@ -54,7 +54,7 @@ func Draw(img *image.RGBA, layers []Layer) {
 }
 
 // contourWidth keeps a contour visible when a large picture is looked at in a small window.
-func contourWidth(r image.Rectangle) int { return max(1, (min(r.Dx(), r.Dy())+180)/360) }
+func contourWidth(r image.Rectangle) int { return max(1, (min(r.Dx(), r.Dy())+120)/240) }
 
 // stencil is the part of a mask that is set, row by row, at the picture's size, with a margin of unset pixels all around.
 type stencil struct {

@@ -7,8 +7,8 @@ import (
 
 // Colour is an object's colour by its id: neighbouring ids are far apart on the wheel, and an id keeps its colour for ever.
 func Colour(id int) color.RGBA {
-	const golden = 0.6180339887498949           // the fraction of a turn that keeps any number of steps apart
-	hue := math.Mod(0.95+golden*float64(id), 1) // 1 is blue
+	const golden = 0.6180339887498949            // the fraction of a turn that keeps any number of steps apart
+	hue := math.Mod(0.255+golden*float64(id), 1) // 1 is magenta, which sky, grass and skin are not
 	if hue < 0 {
 		hue++
 	}

@@ -1,7 +1,10 @@
 package integration
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"maskstream/model/seeded"
@@ -32,10 +35,10 @@ func seededWeights(t *testing.T, shapes, name string) string {
 }
 
 // replaySeeded runs a script with a small configuration's made-up weights against testdata/seeded/NAME.
-func replaySeeded(t *testing.T, name, script string) {
+func replaySeeded(t *testing.T, name, script string, flags ...string) {
 	weights := seededWeights(t, "testdata/seeded/shapes.json.gz", name)
-	replay(t, session{"testdata/seeded/" + script, "testdata/seeded/" + name}, withinRange(),
-		"track", "testdata/random64/frames", "--model", weights, "--model-config", "testdata/seeded/"+name+".yaml")
+	command := []string{"track", "testdata/random64/frames", "--model", weights, "--model-config", "testdata/seeded/" + name + ".yaml"}
+	replay(t, session{"testdata/seeded/" + script, "testdata/seeded/" + name}, withinRange(), append(command, flags...)...)
 }
 
 // TestASessionOfTheSAM20FormEqualsTheReference: pointers without positions, no embedding of absent objects; two objects, a
@@ -46,5 +49,14 @@ func TestASessionOfTheSAM20FormEqualsTheReference(t *testing.T) {
 
 // TestASessionOfEdgeTAMEqualsTheReference runs long enough for all memories and pointers to take part.
 func TestASessionOfEdgeTAMEqualsTheReference(t *testing.T) {
-	replaySeeded(t, "edgetam_small", "forward.json")
+	path := filepath.Join(t.TempDir(), "trace.jsonl")
+	replaySeeded(t, "edgetam_small", "forward.json", "--trace", path)
+	trace, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Seven memories of 12 latents and a grid of 4×4, and 16 pointers in two tokens each.
+	if want := fmt.Sprintf(`"tokens":%d}`, 7*(12+4*4)+16*2); !strings.HasSuffix(strings.TrimSpace(string(trace)), want) {
+		t.Errorf("the trace ends in %q, want %s", trace[max(0, len(trace)-80):], want)
+	}
 }

@@ -50,15 +50,15 @@ func (b *Bank) recentByQuality(frame int, direction Direction, p Policy, unselec
 func (b *Bank) furthest(frame int, direction Direction, unselected []int) int {
 	prompt, far := math.MaxInt, 0
 	for f := range b.conditioning {
-		if d := direction.distance(frame, f); d > 0 {
+		if d := direction.From(f, frame); d > 0 {
 			prompt = min(prompt, d)
 		}
 	}
 	for f := range b.recent {
-		far = max(far, direction.distance(frame, f))
+		far = max(far, direction.From(f, frame))
 	}
 	for _, f := range unselected {
-		far = max(far, direction.distance(frame, f))
+		far = max(far, direction.From(f, frame))
 	}
 	return min(prompt, far)
 }

@@ -73,7 +73,7 @@ func (b *Bank) Select(frame int, direction Direction, p Policy) Selection {
 		return s
 	}
 	for _, f := range selected {
-		distance := direction.distance(frame, f)
+		distance := direction.From(f, frame)
 		if p.OnlyPast && distance < 0 {
 			continue
 		}
@@ -134,9 +134,6 @@ func (b *Bank) closestConditioning(frame, limit int) (selected, unselected []int
 
 // step is the way of a pass in time.
 func (d Direction) step() float64 { return float64(d) }
-
-// distance is how far f lies behind frame on the way of a pass.
-func (d Direction) distance(frame, f int) int { return (frame - f) * int(d) }
 
 // before is the frame that lies so far behind.
 func (d Direction) before(frame, distance int) int { return frame - distance*int(d) }

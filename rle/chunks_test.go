@@ -171,6 +171,12 @@ func TestTheCrossoverLiesAtExactly16384PairsAMask(t *testing.T) {
 	}
 }
 
+func TestOneMaskAloneIsNeverSparse(t *testing.T) {
+	if Sparse(1, 0) || Sparse(0, 0) || !Sparse(2, 0) {
+		t.Error("a batch is sparse from two masks on")
+	}
+}
+
 func TestPlacedMaskIsTheMaskOnItsCanvas(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 9))
 	for range 200 {

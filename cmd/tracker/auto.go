@@ -20,7 +20,7 @@ type autoFlags struct {
 
 func (f *autoFlags) add(flags *pflag.FlagSet, usage string) {
 	flags.BoolVar(&f.on, "auto", false, usage)
-	flags.StringVar(&f.file, "options", "", "`FILE.json`: options of --auto, under the reference's names")
+	flags.StringVar(&f.file, "options", "", "`FILE.json` with options of --auto, under the reference's names")
 }
 
 // options reads the file, or gives the defaults.

@@ -30,7 +30,10 @@ var (
 func benchmarks(size benchSize) []benchmark {
 	all := []benchmark{{"frame_to_tensor_1080p", benchConvert}}
 	for _, objects := range []int{1, 4, 16} {
-		all = append(all, benchmark{"track_step", func(context.Context) (trial, error) { return benchStep(objects) }})
+		all = append(all, benchmark{"track_step", func(context.Context) (trial, error) { return benchStep(objects, false, false) }})
+	}
+	for _, offload := range [][2]bool{{true, false}, {false, true}, {true, true}} {
+		all = append(all, benchmark{"track_step", func(context.Context) (trial, error) { return benchStep(4, offload[0], offload[1]) }})
 	}
 	sized := func(prepare func(benchSize) (trial, error)) func(context.Context) (trial, error) {
 		return func(context.Context) (trial, error) { return prepare(size) }
@@ -80,9 +83,9 @@ func benchConvert(context.Context) (trial, error) {
 }
 
 // benchStep is one frame of the built-in model with a full memory bank: encoded once, all objects attended, decoded and
-// remembered.
-func benchStep(objects int) (trial, error) {
-	pools := newHomes(false, false)
+// remembered. With frames or memories at home elsewhere, it also says how much a frame moves.
+func benchStep(objects int, offloadVideo, offloadState bool) (trial, error) {
+	pools := newHomes(offloadVideo, offloadState)
 	network, err := openModel("nano", "", 0, pools.network)
 	if err != nil {
 		return trial{}, err
@@ -94,7 +97,7 @@ func benchStep(objects int) (trial, error) {
 	options := propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, State: pools.state}
 	options.Retention = memory.Live(options.Policy(network.Config()), 1)
 	tracker := propagate.New(network, options)
-	t := trial{work: map[string]any{"objects": objects, "model": "nano", "size": network.Config().ImageSize}}
+	t := trial{work: map[string]any{"objects": objects, "model": "nano", "size": network.Config().ImageSize, "offload_video": offloadVideo, "offload_state": offloadState}}
 	t.close = func() {
 		tracker.Close()
 		frame.Release()
@@ -133,7 +136,21 @@ func benchStep(objects int) (trial, error) {
 			return trial{}, fmt.Errorf("filling the memory bank: %w", err)
 		}
 	}
+	before := moved(pools)
+	if err := t.run(); err != nil {
+		t.close()
+		return trial{}, err
+	}
+	t.work["moved_kib"] = (moved(pools) - before) >> 10
 	return t, nil
+}
+
+// moved is how many bytes have gone from one pool to another.
+func moved(pools homes) (bytes int64) {
+	for _, p := range pools.all() {
+		bytes += p.Stats().MovedIn
+	}
+	return bytes
 }
 
 // benchLogits is a person-sized blob with an uneven edge on 256×256 low-resolution logits.

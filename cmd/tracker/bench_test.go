@@ -52,6 +52,7 @@ func savings(t *testing.T, all map[string]map[string]any) {
 		name, field string
 		want        []float64
 	}{
+		{"track_step", "moved_kib", []float64{1856}}, // the last: four objects, frames and memories at home elsewhere
 		{"transfer_restore_pad", "buffers", []float64{3}},
 		{"transfer_restore_pad", "plain_buffers", []float64{130}},
 		{"boundary_copies", "copies", []float64{1}},

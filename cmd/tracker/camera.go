@@ -93,6 +93,7 @@ type feed struct {
 	options ingest.Options
 	stream  *stream.Stream
 	log     *slog.Logger
+	trouble string // told last; "" while it is up
 }
 
 // Run implements stream.Source.
@@ -100,10 +101,14 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 	return ingest.Run(ctx, f.options, emit, func(e ingest.Event) {
 		switch e.Kind {
 		case ingest.Up:
-			f.log.Info("source is up", "codec", e.Info.Codec, "width", e.Info.Width, "height", e.Info.Height, "fps", e.Info.FPS)
+			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
+			f.trouble = ""
 			f.stream.Up(ctx)
 		case ingest.Down:
-			f.log.Warn("source is down", "error", e.Err, "next_try", e.Retry)
+			if trouble := e.Err.Error(); trouble != f.trouble { // it is tried again and again, and mostly fails alike
+				f.log.Warn("stream is down, trying on", "error", trouble)
+				f.trouble = trouble
+			}
 			f.stream.Down(ctx, e.Err.Error())
 		case ingest.NewEpoch:
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)

@@ -24,7 +24,7 @@ func newConfigCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Say what is wrong with a configuration file, with line and column",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("FILE"),
 		RunE: func(command *cobra.Command, args []string) error {
 			config, err := loadConfig(command.Context(), args[0])
 			if err != nil {

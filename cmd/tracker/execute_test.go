@@ -35,19 +35,25 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 		arguments string
 		says      string
 	}{
-		"no command":            {"", "tracker: which command? One of: "},
-		"misspelt command":      {"versoin", `tracker: unknown command "versoin": did you mean version?`},
-		"misspelt subcommand":   {"rle encod", `tracker rle: unknown command "encod": did you mean encode?`},
-		"no subcommand":         {"rle", "tracker rle: which command? One of: decode, encode, stats"},
-		"unknown shell":         {"completion fisch", `tracker completion: unknown command "fisch"`},
-		"unknown flag":          {"version --jsn", "tracker version: unknown flag: --jsn (see 'tracker version --help')"},
-		"argument too many":     {"version now", "(see 'tracker version --help')"},
-		"argument missing":      {"rle encode", "(see 'tracker rle encode --help')"},
-		"flag missing":          {"rle decode", "--out DIR"},
-		"no number":             {"track testscene: --point nan,1", `"nan" is not a number`},
-		"no finite number":      {"track testscene: --box 1,2,3,1e39", `"1e39" is not a number`},
-		"too many threads":      {"track testscene: --point 1,1 --threads 100000", "--threads 100000: must be 0 (one a core) to 1024"},
-		"no such configuration": {"config check nowhere.yaml", "nowhere.yaml"},
+		"no command":             {"", "tracker: which command? One of: "},
+		"misspelt command":       {"versoin", `tracker: unknown command "versoin": did you mean version?`},
+		"misspelt subcommand":    {"rle encod", `tracker rle: unknown command "encod": did you mean encode?`},
+		"no subcommand":          {"rle", "tracker rle: which command? One of: decode, encode, stats"},
+		"unknown shell":          {"completion fisch", `tracker completion: unknown command "fisch"`},
+		"unknown flag":           {"version --jsn", "tracker version: unknown flag: --jsn (see 'tracker version --help')"},
+		"argument too many":      {"version now", "(see 'tracker version --help')"},
+		"argument missing":       {"rle encode", "(see 'tracker rle encode --help')"},
+		"flag missing":           {"rle decode", "--out DIR"},
+		"no number":              {"track testscene: --point nan,1", `"nan" is not a number`},
+		"no finite number":       {"track testscene: --box 1,2,3,1e39", `"1e39" is not a number`},
+		"numbers missing":        {"track testscene: --point 5", `--point "5": too few numbers (1); write X,Y`},
+		"no place":               {"track testscene: --point 1@x:5,5", "two numbers, as in 2@30:"},
+		"point beside":           {"track testscene: --point 1@3:641,5", "--point 641,5: it is outside the picture, which is 640×360"},
+		"box beside":             {"track testscene: --box 700,0,800,50", "--box 700,0,800,50: it is outside the picture"},
+		"point beside a picture": {"segment testscene: --point 5,361", "--point 5,361: it is outside the picture, which is 640×360"},
+		"no input":               {"track --point 5,5", "tracker track: one INPUT is needed, there are 0 (see 'tracker track --help')"},
+		"too many threads":       {"track testscene: --point 1,1 --threads 100000", "--threads 100000: must be 0 (one a core) to 1024"},
+		"no such configuration":  {"config check nowhere.yaml", "nowhere.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, status := call(t, "", strings.Fields(c.arguments)...)

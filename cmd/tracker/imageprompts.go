@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"maskstream/frames"
 	"maskstream/model/amg"
 )
 
@@ -65,4 +66,15 @@ func imagePrompts(points, boxes []string, n int) ([][]amg.Prompt, error) {
 		}
 	}
 	return prompts, nil
+}
+
+// onPicture refuses prompts outside the picture.
+func onPicture(prompts []amg.Prompt, picture *frames.Picture) error {
+	width, height := picture.DisplaySize()
+	for _, p := range prompts {
+		if err := inPicture(p.Points, p.Box, width, height); err != nil {
+			return err
+		}
+	}
+	return nil
 }

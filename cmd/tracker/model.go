@@ -20,9 +20,9 @@ type modelFlags struct {
 }
 
 func (f *modelFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.model, "model", "nano", "`NAME|FILE`: the built-in nano, or a checkpoint (.pt, .safetensors)")
-	flags.StringVar(&f.config, "model-config", "", "`FILE`: upstream's YAML, where the weights alone do not tell")
-	flags.StringVar(&f.device, "device", "auto", "auto, cpu or cuda[:`N`]")
+	flags.StringVar(&f.model, "model", "nano", "`NAME|FILE` of the model: the built-in nano, or a checkpoint (.pt, .safetensors)")
+	flags.StringVar(&f.config, "model-config", "", "`FILE.yaml` of upstream that describes the model, where the weights alone do not tell")
+	flags.StringVar(&f.device, "device", "auto", "`DEVICE` of the network: auto, cpu, cuda or cuda:N")
 	flags.IntVar(&f.threads, "threads", 0, "`N` threads for the network (0: one a core)")
 }
 

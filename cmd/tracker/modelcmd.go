@@ -14,9 +14,9 @@ import (
 func newModel() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "model",
-		Short: "Models that are known, and what a checkpoint holds",
+		Short: "Models that are known, what a checkpoint holds, and its graphs",
 	}
-	command.AddCommand(newModelList(), newModelInspect())
+	command.AddCommand(newModelList(), newModelInspect(), newModelConvert())
 	return command
 }
 
@@ -48,9 +48,9 @@ func newModelInspect() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "What a checkpoint is: format, weights, model",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("FILE"),
 	}
-	config := command.Flags().String("model-config", "", "`FILE`: upstream's YAML, where the weights alone do not tell")
+	config := command.Flags().String("model-config", "", "`FILE.yaml` of upstream that describes the model, where the weights alone do not tell")
 	asJSON := command.Flags().Bool("json", false, "as one JSON object")
 	command.RunE = func(command *cobra.Command, args []string) error {
 		weights, err := sam2.Open(args[0])

@@ -82,7 +82,7 @@ func (f promptFlags) script() (*propagate.Script, error) {
 		steps = append(steps, propagate.Op{Verb: propagate.AddMask, Frame: &p.frame, Object: &p.object, Mask: &coco})
 	}
 	if len(steps) == 0 {
-		return nil, usagef("nothing to track: point at an object with --point X,Y, --box X0,Y0,X1,Y1 or --mask FILE.png, or give --script FILE.json")
+		return nil, usagef("nothing to track: point at an object with --point X,Y, --box X0,Y0,X1,Y1 or --mask FILE.png, take everything with --auto, or give --script FILE.json")
 	}
 	slices.SortStableFunc(steps, func(a, b propagate.Op) int { return *a.Frame - *b.Frame })
 	return f.passes(steps), nil
@@ -108,18 +108,12 @@ func (f promptFlags) within(script *propagate.Script, input ingest.Info) error {
 	if len(f.points)+len(f.boxes) == 0 || input.Width == 0 {
 		return nil
 	}
-	w, h := float32(input.Width), float32(input.Height)
 	for _, op := range script.Steps {
 		if op.Verb != propagate.AddPointsOrBox || *op.Frame > 0 && input.Container == "images" {
 			continue
 		}
-		for _, p := range op.Points {
-			if p[0] < 0 || p[1] < 0 || p[0] > w || p[1] > h {
-				return usagef("--point %v,%v lies outside of the picture of %d×%d", p[0], p[1], input.Width, input.Height)
-			}
-		}
-		if b := op.Box; b != nil && (b[2] <= 0 || b[3] <= 0 || b[0] >= w || b[1] >= h) {
-			return usagef("--box %v,%v,%v,%v lies outside of the picture of %d×%d", b[0], b[1], b[2], b[3], input.Width, input.Height)
+		if err := inPicture(op.Points, op.Box, input.Width, input.Height); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -127,6 +121,9 @@ func (f promptFlags) within(script *propagate.Script, input ingest.Info) error {
 
 func splitPlace(flag, arg string) (place, string, error) {
 	m := placed.FindStringSubmatch(arg)
+	if m == nil && flag != "mask" && strings.ContainsAny(arg, "@:") { // which a file's name may hold
+		return place{}, "", usagef("--%s %q: the object and the frame before the value are two numbers, as in 2@30:", flag, arg)
+	}
 	if m == nil {
 		return place{object: 1}, arg, nil
 	}
@@ -169,10 +166,27 @@ func parseBox(arg, value string) (*[4]float32, error) {
 	return (*[4]float32)(v), nil
 }
 
+// inPicture refuses points outside a picture, and boxes that do not touch it: they are slips, and would be tracked all the same.
+func inPicture(points [][2]float32, box *[4]float32, width, height int) error {
+	w, h := float32(width), float32(height)
+	for _, p := range points {
+		if p[0] < 0 || p[0] > w || p[1] < 0 || p[1] > h {
+			return usagef("--point %g,%g: it is outside the picture, which is %d×%d", p[0], p[1], width, height)
+		}
+	}
+	if b := box; b != nil && (b[2] <= 0 || b[0] >= w || b[3] <= 0 || b[1] >= h) {
+		return usagef("--box %g,%g,%g,%g: it is outside the picture, which is %d×%d", b[0], b[1], b[2], b[3], width, height)
+	}
+	return nil
+}
+
 func numbers(value string, least, most int) ([]float32, error) {
 	parts := strings.Split(value, ",")
-	if len(parts) < least || len(parts) > most {
-		return nil, fmt.Errorf("%d numbers are too few or too many", len(parts))
+	switch {
+	case len(parts) < least:
+		return nil, fmt.Errorf("too few numbers (%d)", len(parts))
+	case len(parts) > most:
+		return nil, fmt.Errorf("too many numbers (%d)", len(parts))
 	}
 	v := make([]float32, len(parts))
 	for i, part := range parts {

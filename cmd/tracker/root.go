@@ -9,7 +9,7 @@ import (
 
 // newRoot is the command that holds all others. It leaves it to [execute] to report errors, in one line.
 func newRoot() *cobra.Command {
-	return &cobra.Command{
+	root := &cobra.Command{
 		Use:   "tracker",
 		Short: "Masks of the objects you point at, live from cameras or through files",
 		Long: `Masks of the objects you point at, live from cameras or through files, as COCO run-length masks.
@@ -19,6 +19,9 @@ An error is one line on stderr; results go to stdout or --out, nothing else does
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	// A command that only holds others is no usage of its own, though it can be run: see refuseUnknown.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
+	return root
 }
 
 // refuseUnknown makes every command that only holds others refuse a name that is none of theirs, and the lack of one. Left to
@@ -32,7 +35,7 @@ func refuseUnknown(command *cobra.Command) {
 		command.SuggestionsMinimumDistance = 2 // letters that differ
 		command.RunE = func(command *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("which command? One of: %s", strings.Join(childNames(command), ", "))
+				return usagef("which command? One of: %s (see '%s --help')", strings.Join(childNames(command), ", "), command.CommandPath())
 			}
 			if near := command.SuggestionsFor(args[0]); len(near) > 0 {
 				return usagef("unknown command %q: did you mean %s?", args[0], strings.Join(near, " or "))

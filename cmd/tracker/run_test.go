@@ -46,7 +46,7 @@ func TestServiceWithoutItsBusRunsAndEndsWell(t *testing.T) {
 	if err := serve(ctx, config, slog.New(slog.NewTextHandler(&said, nil)), false); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{`msg="source is up" stream=cam`, `msg="masks did not reach the bus"`, "messages were dropped"} {
+	for _, want := range []string{`msg="stream is up" stream=cam`, `msg="not everything could be published"`, "messages were dropped"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the log lacks %s", want)
 		}

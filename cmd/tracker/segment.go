@@ -45,10 +45,10 @@ An IMAGE is anything that FFmpeg reads; of a video the first picture is taken.`,
 	flags := command.Flags()
 	f.modelFlags.add(flags)
 	f.auto.add(flags, "find the masks of everything")
-	flags.StringArrayVar(&f.points, "point", nil, "`X,Y[,0|1]`: a point on the object, or beside it with 0")
-	flags.StringArrayVar(&f.boxes, "box", nil, "`X0,Y0,X1,Y1`: a box around the object")
-	flags.StringVar(&f.out, "out", "-", "`FILE.json` for the records, - for stdout")
-	flags.StringVar(&f.overlay, "overlay", "", "`FILE.png`: the picture with the masks drawn over it (of one picture only)")
+	flags.StringArrayVar(&f.points, "point", nil, "point `X,Y[,0|1]` on the object, or beside it with 0")
+	flags.StringArrayVar(&f.boxes, "box", nil, "box `X0,Y0,X1,Y1` around the object")
+	flags.StringVar(&f.out, "out", "-", "`FILE.json` for the records, or - for stdout")
+	flags.StringVar(&f.overlay, "overlay", "", "`FILE.png` for the picture with the masks drawn over it (of one picture only)")
 	command.MarkFlagsMutuallyExclusive("auto", "point")
 	command.MarkFlagsMutuallyExclusive("auto", "box")
 	command.MarkFlagsOneRequired("auto", "point", "box")
@@ -98,7 +98,7 @@ func segment(ctx context.Context, stdout io.Writer, images []string, f segmentFl
 		}
 		if f.auto.on {
 			all[i], err = generator.Generate(ctx, frame)
-		} else {
+		} else if err = onPicture(prompts[i], frame.Picture); err == nil {
 			all[i], err = generator.Segment(ctx, frame, prompts[i])
 		}
 		if err == nil && f.overlay != "" {

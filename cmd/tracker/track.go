@@ -40,22 +40,22 @@ Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, take
 whole session with --script.`,
 		Example: `  tracker track clip.mp4 --box 90,40,170,150 --overlay masks.mp4 --out masks.jsonl
   tracker track clip.mp4 --point 120,90 --point 200,60,0 --box 2@12:10,10,80,90 --reverse`,
-		Args: cobra.ExactArgs(1),
+		Args: one("INPUT"),
 	}
 	flags := command.Flags()
 	f.modelFlags.add(flags)
-	flags.StringArrayVar(&f.prompts.points, "point", nil, "`X,Y[,0|1]`: a point on the object, or beside it with 0")
-	flags.StringArrayVar(&f.prompts.boxes, "box", nil, "`X0,Y0,X1,Y1`: a box around the object")
-	flags.StringArrayVar(&f.prompts.masks, "mask", nil, "`FILE.png`: the object's mask")
+	flags.StringArrayVar(&f.prompts.points, "point", nil, "point `X,Y[,0|1]` on the object, or beside it with 0")
+	flags.StringArrayVar(&f.prompts.boxes, "box", nil, "box `X0,Y0,X1,Y1` around the object")
+	flags.StringArrayVar(&f.prompts.masks, "mask", nil, "`FILE.png` with the object's mask: what is not black")
 	flags.BoolVar(&f.prompts.reverse, "reverse", false, "follow the objects backwards, too, from the first prompted frame")
 	f.auto.add(flags, "follow what is found on the first frame")
-	flags.StringVar(&f.script, "script", "", "`FILE.json`: a session script, in place of the prompts above")
+	flags.StringVar(&f.script, "script", "", "`FILE.json` with a session script, in place of prompts")
 	flags.IntVar(&f.maxFrames, "max-frames", 0, "end after `N` frames (0: all)")
 	flags.IntVar(&f.every, "every", 1, "process every `N`th frame only")
-	flags.StringVar(&f.out, "out", "-", "`FILE.jsonl` for the masks, - for stdout")
-	flags.StringVar(&f.overlay, "overlay", "", "`FILE.mp4`: the video with the masks drawn over it")
-	flags.StringVar(&f.lowRes, "low-res", "", "`FILE.safetensors`: the low-resolution logits behind the masks")
-	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl`: which memories each frame attended to")
+	flags.StringVar(&f.out, "out", "-", "`FILE.jsonl` for the masks, or - for stdout")
+	flags.StringVar(&f.overlay, "overlay", "", "`FILE.mp4` for the video with the masks drawn over it, pass after pass")
+	flags.StringVar(&f.lowRes, "low-res", "", "`FILE.safetensors` for the low-resolution logits behind the masks")
+	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl` for which memories each frame attended to")
 	flags.BoolVar(&f.offloadVideo, "offload-video", false, "keep frames in host memory")
 	flags.BoolVar(&f.offloadState, "offload-state", false, "keep memories and masks in host memory")
 	flags.BoolVar(&f.motionAware, "motion-aware", false, "choose masks and memories also by how the object moves")

@@ -104,9 +104,9 @@ func TestNothingThatIsReadIsWrittenOver(t *testing.T) {
 
 func TestWhatPointsBesideThePictureIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ flag, value, says string }{
-		"point to the right": {"--point", "1209,90", "--point 1209,90 lies outside of the picture of 320×180"},
-		"point above":        {"--point", "2@3:9,-1", "--point 9,-1 lies outside"},
-		"box below":          {"--box", "10,180,20,190", "--box 10,180,20,190 lies outside"},
+		"point to the right": {"--point", "1209,90", "--point 1209,90: it is outside the picture, which is 320×180"},
+		"point above":        {"--point", "2@3:9,-1", "--point 9,-1: it is outside"},
+		"box below":          {"--box", "10,180,20,190", "--box 10,180,20,190: it is outside"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, status := call(t, "", "track", film, c.flag, c.value)

@@ -5,6 +5,7 @@
 const $ = (id) => document.getElementById(id);
 const dragFrom = 7; // CSS pixels: less is a click
 const pollEvery = 500; // ms
+const keys = matchMedia('(hover: hover)').matches ? ' (or Shift)' : ''; // what a finger has no keys for
 
 const view = {
   stream: decodeURIComponent(location.hash.slice(1)),
@@ -182,6 +183,7 @@ async function prompt(body) {
   const known = new Set((view.status?.objects || []).map((o) => o.id));
   const frame = await attempt(() => request('POST', streamPath('/prompts'), body));
   if (!frame) return;
+  $('toasts').replaceChildren(); // what was wrong before is over
   if (asked === null) {
     const added = frame.objects.map((o) => o.id).filter((id) => !known.has(id));
     if (added.length) view.selected = added[added.length - 1];
@@ -254,9 +256,11 @@ function showObjects() {
   $('none').hidden = objects.length > 0;
   $('reset').disabled = objects.length === 0;
   $('fresh').disabled = view.selected === null;
+  $('negative').disabled = view.selected === null; // a new object begins with a point on it
+  if (view.selected === null && view.negative) setMode(false);
   $('help').textContent = view.selected === null
     ? 'Click an object in the picture, or drag a box around it.'
-    : `Clicks now correct object ${view.selected}: + belongs to it, − (or Shift) does not. A box replaces its prompts.`;
+    : `Clicks now correct object ${view.selected}: + adds to it, −${keys} takes away. A box replaces its prompts.`;
 }
 
 // Status
@@ -343,7 +347,6 @@ $('positive').addEventListener('click', () => setMode(false));
 $('negative').addEventListener('click', () => setMode(true));
 $('fresh').addEventListener('click', () => {
   view.selected = null;
-  setMode(false);
   showObjects();
 });
 $('reset').addEventListener('click', async () => {

@@ -55,7 +55,7 @@ func (t *track) live() []int {
 func (t *track) follow(id, index int, fresh bool) {
 	f := t.behind[id]
 	switch {
-	case index >= t.latest.Index:
+	case index >= t.latest.Index || t.store == nil: // without a history, an object that was found goes on from the next frame
 		if f != nil {
 			f.fresh = false // it is known where the object is now
 		}

@@ -3,16 +3,19 @@ package stream
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"maskstream/control"
 	"maskstream/frames"
+	"maskstream/model"
 	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
 )
 
-// Discover starts to track everything on the latest frame that is not tracked yet, and answers with all masks. options is a JSON
-// object under the reference's names; empty for its defaults. The live track waits meanwhile.
+// Discover starts to track everything on the latest frame that is not tracked yet, and answers with all masks on it. options is a
+// JSON object under the reference's names; empty for its defaults. The live track goes on meanwhile, at half its rate at worst;
+// what was found catches up from the frame that was looked at.
 func (s *Stream) Discover(ctx context.Context, options []byte) (*rle.Frame, error) {
 	parsed := amg.Default()
 	if len(options) > 0 {
@@ -21,40 +24,86 @@ func (s *Stream) Discover(ctx context.Context, options []byte) (*rle.Frame, erro
 			return nil, toControl(err)
 		}
 	}
-	return s.ask(ctx, control.Latest, nil, func(t *track, _ *frames.Frame) (*propagate.Result, error) { return t.discover(ctx, parsed) })
+	return s.ask(ctx, control.Latest, nil, func(running context.Context, t *track, frame *frames.Frame) (*propagate.Result, error) {
+		switch {
+		case t.searching:
+			return nil, control.Errorf(control.Busy, "stream %s is being searched for objects already", s.config.Name)
+		case len(t.behind) > 0:
+			return nil, control.Errorf(control.Busy, "objects of stream %s are catching up, and might be taken for new ones: try again when they have", s.config.Name)
+		}
+		t.searching = true
+		defer func() { t.searching = false }()
+		return t.discover(ctx, frame, parsed, func() error { return t.breathe(running) })
+	})
 }
 
-// discover ends early, with an error, where ctx does.
-func (t *track) discover(ctx context.Context, options amg.Options) (*propagate.Result, error) {
+// breathing lets the live track go on between the batches of a search.
+type breathing struct {
+	amg.Network
+	breathe func() error
+}
+
+// DecodeCandidates implements amg.Network.
+func (b breathing) DecodeCandidates(features *model.Features, prompts []model.Prompt) (*model.Candidates, error) {
+	if err := b.breathe(); err != nil {
+		return nil, err
+	}
+	return b.Network.DecodeCandidates(features, prompts)
+}
+
+// breathe takes what waits, commands and frames, for as long as the search has had the network since the last time. An error is the
+// stream's own, and ends it.
+func (t *track) breathe(ctx context.Context) error {
+	started := time.Now()
+	share := started.Sub(t.breath)
+	defer func() { t.breath = time.Now() }()
+	for ctx.Err() == nil && time.Since(started) < share {
+		select {
+		case command := <-t.stream.commands:
+			command(ctx, t)
+			continue
+		default:
+		}
+		frame, ok, _ := t.stream.frames.TryTake()
+		if !ok {
+			return nil
+		}
+		if t.failed = t.frame(ctx, frame); t.failed != nil {
+			return t.failed
+		}
+	}
+	return ctx.Err()
+}
+
+// discover ends early, with an error, where ctx does. breathe is called between its batches.
+func (t *track) discover(ctx context.Context, frame *frames.Frame, options amg.Options, breathe func() error) (*propagate.Result, error) {
 	network, ok := t.stream.config.Network.(amg.Network)
 	if !ok {
 		return nil, control.Errorf(control.NotSupported, "the model of stream %s proposes no masks by itself", t.stream.config.Name)
 	}
-	if len(t.behind) > 0 {
-		return nil, control.Errorf(control.Busy, "objects of stream %s are catching up, and might be taken for new ones: try again when they have", t.stream.config.Name)
-	}
-	generator, err := amg.New(network, options, t.scratch)
+	generator, err := amg.New(breathing{network, breathe}, options, t.scratch)
 	if err != nil {
 		return nil, err
 	}
-	found, err := generator.Discover(ctx, t.latest, t.masks())
+	t.breath = time.Now()
+	found, err := generator.Discover(ctx, frame, t.masks(frame))
 	if err != nil {
 		return nil, err
 	}
 	for i, record := range found {
-		result, err := t.prompt(t.latest, Prompt{Prompt: propagate.Prompt{Mask: &record.Mask}})
+		result, err := t.prompt(frame, Prompt{Prompt: propagate.Prompt{Mask: &record.Mask}})
 		if err != nil {
 			return nil, fmt.Errorf("object %d of %d that were found: %w", i+1, len(found), err)
 		}
 		result.Release()
 	}
-	return t.tracker.Look(t.latest.Index), nil
+	return t.tracker.Look(frame.Index), nil
 }
 
-// masks are those of the objects on the latest frame, in the picture's size.
-func (t *track) masks() []rle.Mask {
-	width, height := t.latest.Picture.DisplaySize()
-	result := t.tracker.Look(t.latest.Index)
+// masks are those of the objects on a frame, in the picture's size.
+func (t *track) masks(frame *frames.Frame) []rle.Mask {
+	width, height := frame.Picture.DisplaySize()
+	result := t.tracker.Look(frame.Index)
 	defer result.Release()
 	var encoder rle.Encoder
 	var masks []rle.Mask

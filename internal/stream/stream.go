@@ -177,8 +177,8 @@ func (s *Stream) encode(ctx context.Context) error {
 	e := encoding{stream: s, Encoder: Encoder{Stream: s.config.Name, Run: s.config.Run, NonOverlap: s.config.NonOverlap, LostAfter: s.config.LostAfter}, states: map[int]rle.State{}}
 	for {
 		w, err := s.results.Take(ctx)
-		if errors.Is(err, queue.ErrClosed) {
-			return nil
+		if errors.Is(err, queue.ErrClosed) { // subscribers of a recording learn that it is over
+			return e.event(ctx, rle.Event{Type: rle.StreamDown, Reason: "the source has ended"})
 		}
 		if err != nil {
 			return err

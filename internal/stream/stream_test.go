@@ -229,7 +229,8 @@ func TestOccludedObjectKeepsItsPlaceAndIsLostThenFound(t *testing.T) {
 			t.Errorf("frame %d: mask %v, %v", i, mask.Runs, err)
 		}
 	}
-	if got, want := out.kinds(), []rle.EventType{rle.ObjectAdded, rle.ObjectLost, rle.ObjectFound}; !slices.Equal(got, want) {
+	wait(t, "the end's event", func() bool { return len(out.kinds()) == 4 })
+	if got, want := out.kinds(), []rle.EventType{rle.ObjectAdded, rle.ObjectLost, rle.ObjectFound, rle.StreamDown}; !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
 }

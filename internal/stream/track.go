@@ -28,6 +28,10 @@ type track struct {
 	behind map[int]*follower // objects that catch up, by id
 	back   *reverse          // the reverse pass; nil where there is none
 	owed   int               // steps in the past that come before the next frame
+
+	searching bool      // for objects, see breathe
+	breath    time.Time // when the search got the network
+	failed    error     // of a frame that came during a search
 }
 
 func (s *Stream) newTrack() *track {
@@ -57,6 +61,9 @@ func (t *track) run(ctx context.Context) error {
 			command(ctx, t)
 			continue
 		default:
+		}
+		if t.failed != nil {
+			return fmt.Errorf("stream %s: %w", s.config.Name, t.failed)
 		}
 		ready := s.frames.Ready()
 		ended := false
@@ -132,7 +139,7 @@ func (t *track) keep(frame *frames.Frame) {
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
 func (t *track) start(ctx context.Context) {
 	if auto := t.stream.config.Auto; auto != nil {
-		if result, err := t.discover(ctx, *auto); err != nil {
+		if result, err := t.discover(ctx, t.latest, *auto, func() error { return nil }); err != nil {
 			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
 		} else {
 			result.Release()

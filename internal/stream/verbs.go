@@ -25,12 +25,16 @@ func (s *Stream) Prompt(ctx context.Context, request control.PromptRequest) (*rl
 	if b := request.Box; b != nil {
 		p.Box = &[4]float32{float32(b[0]), float32(b[1]), float32(b[2]), float32(b[3])}
 	}
-	return s.ask(ctx, request.Frame, request.Epoch, func(t *track, f *frames.Frame) (*propagate.Result, error) { return t.prompt(f, p) })
+	return s.ask(ctx, request.Frame, request.Epoch, func(_ context.Context, t *track, f *frames.Frame) (*propagate.Result, error) {
+		return t.prompt(f, p)
+	})
 }
 
 // Clear takes an object's prompts on one frame back. What was tracked by them stays.
 func (s *Stream) Clear(ctx context.Context, object int, frame control.FrameRef) (*rle.Frame, error) {
-	return s.ask(ctx, frame, nil, func(t *track, f *frames.Frame) (*propagate.Result, error) { return t.tracker.Clear(f.Index, object) })
+	return s.ask(ctx, frame, nil, func(_ context.Context, t *track, f *frames.Frame) (*propagate.Result, error) {
+		return t.tracker.Clear(f.Index, object)
+	})
 }
 
 // Remove forgets an object.
@@ -75,7 +79,7 @@ func (t *track) removed(ctx context.Context, ids ...int) error {
 }
 
 // ask lets the track goroutine look at a frame and waits for the result to come out of the encoder.
-func (s *Stream) ask(ctx context.Context, ref control.FrameRef, epoch *int, look func(*track, *frames.Frame) (*propagate.Result, error)) (*rle.Frame, error) {
+func (s *Stream) ask(ctx context.Context, ref control.FrameRef, epoch *int, look func(context.Context, *track, *frames.Frame) (*propagate.Result, error)) (*rle.Frame, error) {
 	reply := make(chan *rle.Frame, 1)
 	err := s.tell(ctx, func(ctx context.Context, t *track) error {
 		frame, err := t.find(ref, epoch)
@@ -83,7 +87,7 @@ func (s *Stream) ask(ctx context.Context, ref control.FrameRef, epoch *int, look
 			return err
 		}
 		defer frame.Release()
-		result, err := look(t, frame)
+		result, err := look(ctx, t, frame)
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,9 @@
 //	graphs, err := sam2.Build(config, checkpoint.NewWeights(weights))
 //
 // Files are named after the reference's modules and restate them: hieradet.go, image_encoder.go, position_encoding.go,
-// memory_attention.go, transformer.go, prompt_encoder.go, mask_decoder.go, memory_encoder.go, sam2_base.go. The config files
-// tell networks apart. Sizes stand beside the lines that make them; axes are those of package model.
+// memory_attention.go, transformer.go, prompt_encoder.go, mask_decoder.go, memory_encoder.go, sam2_base.go. EdgeTAM (Zhou et al.
+// 2025; facebookresearch/EdgeTAM) is the same network with another trunk, repvit.go, and memories summed up in few tokens,
+// perceiver.go. The config files tell networks apart. Sizes stand beside the lines that make them; axes are those of package model.
 //
 // The graphs compute what the reference computes, to rounding, but not always in its order. What holds everywhere:
 //

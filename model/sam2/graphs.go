@@ -31,20 +31,10 @@ func Build(c model.Config, weights Weights) (*Graphs, error) {
 		return nil, fmt.Errorf("model %s: %w", c.Name, err)
 	}
 	var graphs Graphs
-	for _, part := range []struct {
-		name  string
-		build func(*onnx.Graph, Weights, model.Config)
-		into  *[]byte
-	}{
-		{"image_encoder", imageEncoder, &graphs.ImageEncoder},
-		{"memory_queries", memoryQueries, &graphs.MemoryQueries},
-		{"memory_attention", memoryAttention, &graphs.MemoryAttention},
-		{"mask_prompt", maskPrompt, &graphs.MaskPrompt},
-		{"mask_decoder", maskDecoder, &graphs.MaskDecoder},
-		{"memory_encoder", memoryEncoder, &graphs.MemoryEncoder},
-	} {
+	builders := []func(*onnx.Graph, Weights, model.Config){imageEncoder, memoryQueries, memoryAttention, maskPrompt, maskDecoder, memoryEncoder}
+	for i, part := range graphs.Parts() {
 		var err error
-		*part.into, err = onnx.Build(part.name, func(g *onnx.Graph) { part.build(g, weights, c) })
+		*part.Model, err = onnx.Build(part.Name, func(g *onnx.Graph) { builders[i](g, weights, c) })
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", c.Name, err)
 		}
@@ -53,6 +43,24 @@ func Build(c model.Config, weights Weights) (*Graphs, error) {
 		return nil, fmt.Errorf("model %s: %w: %s", c.Name, ErrUnusedWeights, strings.Join(left, ", "))
 	}
 	return &graphs, nil
+}
+
+// Part is one of the graphs, under a name for its file.
+type Part struct {
+	Name  string
+	Model *[]byte // the field of Graphs
+}
+
+// Parts lists the graphs in the order in which a frame goes through them.
+func (g *Graphs) Parts() []Part {
+	return []Part{
+		{"image_encoder", &g.ImageEncoder},
+		{"memory_queries", &g.MemoryQueries},
+		{"memory_attention", &g.MemoryAttention},
+		{"mask_prompt", &g.MaskPrompt},
+		{"mask_decoder", &g.MaskDecoder},
+		{"memory_encoder", &g.MemoryEncoder},
+	}
 }
 
 // leftOver lists what nobody took, but for the weights that the reference has and does not use either.

@@ -18,6 +18,10 @@ def uniform(name, count, seed):
     return (z >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-23) - np.float32(1)
 
 
+# Under sharper attention to memories one number that is rounded otherwise would move a mask.
+SHARP = ("cross_attn_image.q_proj.weight", "cross_attn_image.k_proj.weight")
+
+
 def rule(name, shape):
     """(spread, middle) of a weight. Under these every part matters and logits stay within tens."""
     if name.endswith("pred_obj_score_head.layers.2.bias"):
@@ -33,12 +37,12 @@ def rule(name, shape):
     if len(shape) < 2:
         return 0.1, 1 if name.endswith("weight") else 0
     spread = 1 / math.sqrt(math.prod(shape[1:]))
-    if name.startswith("memory_attention.") and name.endswith("_proj.weight"):
+    if name.startswith("memory_attention.") and name.endswith("_proj.weight") and not name.endswith(SHARP):
         spread *= 2
     if name.startswith(("obj_ptr_proj.layers.2", "obj_ptr_tpos_proj")):
         spread *= 20
     if name.endswith("mask_downsampler.encoder.12.weight"):
-        spread *= 30
+        spread *= 3
     return spread, 0
 
 
