@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -356,6 +357,28 @@ func TestFileWithFlippedBytesIsReadToItsEnd(t *testing.T) {
 	r := open(t, path)
 	if n := readAll(t, r, nil); n < 5 {
 		t.Errorf("%d pictures", n)
+	}
+}
+
+func TestFileThatIsCutOffSaysSo(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	path := clip(t, "a.mp4", append(smooth("320x180", 2), "-c:v", "libx264", "-g", "5", "-pix_fmt", "yuv420p", "-movflags", "+faststart")...)
+	whole := readAll(t, open(t, path), nil)
+	if log.Len() != 0 {
+		t.Errorf("a whole file: %s", log.String())
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, info.Size()*6/10); err != nil {
+		t.Fatal(err)
+	}
+	if n := readAll(t, open(t, path), nil); n < 5 || n >= whole || !strings.Contains(log.String(), "the file ends early") {
+		t.Errorf("%d pictures of %d, the log says %q", n, whole, log.String())
 	}
 }
 

@@ -3,11 +3,8 @@ package ingest
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -77,27 +74,6 @@ func TestWaitingForAPipeEndsWithItsContext(t *testing.T) {
 		_ = r.Close()
 	}
 	_ = (<-stalled).Close()
-}
-
-func TestFileThatIsCutOffIsReadAsFarAsItGoesAndTold(t *testing.T) {
-	path := clip(t, "a.mp4", append(smooth("320x180", 4), "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "faststart")...)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said syncBuffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.MultiWriter(&said, os.Stderr), nil)))
-	defer slog.SetDefault(before)
-	if n := readAll(t, open(t, path), nil); n != 40 || strings.Contains(said.String(), "WARN") {
-		t.Errorf("whole: %d pictures, %s", n, said.String())
-	}
-	if err := os.WriteFile(path, data[:len(data)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if n := readAll(t, open(t, path), nil); n < 5 || n > 30 || !strings.Contains(said.String(), "the file ends early") {
-		t.Errorf("cut: %d pictures, %s", n, said.String())
-	}
 }
 
 func TestImagesThatAreNoFilesAreRefused(t *testing.T) {
