@@ -59,6 +59,14 @@ def build(path, options):
         return prepare(*args, **kw)
 
     model._prepare_memory_conditioned_features = widened
+    if getattr(model, "spatial_perceiver", None) is not None:  # it fails on a batch
+        perceive = model.spatial_perceiver.forward
+
+        def one_by_one(x, pos):
+            each = [perceive(x[i : i + 1], pos[i : i + 1]) for i in range(len(x))]
+            return torch.cat([e[0] for e in each]), torch.cat([e[1] for e in each])
+
+        model.spatial_perceiver.forward = one_by_one
     return model
 
 
