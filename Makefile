@@ -23,6 +23,7 @@ setup:
 
 build:
 	@scripts/setup
+	@[ -e bin/tracker ] || echo "building bin/tracker, which takes minutes the first time" >&2
 	$(GO) build -o bin/tracker ./cmd/tracker
 
 demo: build
