@@ -22,6 +22,13 @@ type Prompt struct {
 	Width, Height int
 }
 
+// maxPoints bounds one object's points on one frame: the decoder's time and memory grow with them.
+const maxPoints = 1000
+
+func tooManyPoints(n int) error {
+	return fmt.Errorf("%w: %d points on one frame, at most %d; clear the old ones", ErrPrompt, n, maxPoints)
+}
+
 // validate applies the rules of add_new_points_or_box and add_new_mask.
 func (p Prompt) validate() error {
 	switch {
@@ -33,6 +40,8 @@ func (p Prompt) validate() error {
 		return validateMask(p.Mask)
 	case len(p.Points) != len(p.Labels):
 		return fmt.Errorf("%w: %d points but %d labels; each point needs a label, 1 on the object or 0 beside it", ErrPrompt, len(p.Points), len(p.Labels))
+	case len(p.Points) > maxPoints:
+		return tooManyPoints(len(p.Points))
 	case len(p.Points) == 0 && p.Box == nil:
 		return fmt.Errorf("%w: no points, no box and no mask; give at least one", ErrPrompt)
 	case p.Box != nil && p.KeepOldPoints:

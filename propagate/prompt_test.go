@@ -239,3 +239,14 @@ func TestPromptedMemoriesAreBinarisedAndTrackedOnesAreNot(t *testing.T) {
 		t.Errorf("binarised: %v, want %v", flags, want)
 	}
 }
+
+func TestPointsOfOneObjectOnOneFrameAreBounded(t *testing.T) {
+	many := Prompt{Points: make([][2]float32, maxPoints+1), Labels: make([]int, maxPoints+1), Width: 10, Height: 10}
+	if err := many.validate(); !errors.Is(err, ErrPrompt) || !strings.Contains(err.Error(), "1001 points") {
+		t.Errorf("got %v", err)
+	}
+	many.Points, many.Labels = many.Points[1:], many.Labels[1:]
+	if err := many.validate(); err != nil {
+		t.Errorf("%d points: %v", maxPoints, err)
+	}
+}

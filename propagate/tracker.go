@@ -110,6 +110,9 @@ func (t *Tracker) Prompt(frame *frames.Frame, id int, p Prompt) (*Result, error)
 			points = o.points[frame.Index]
 		}
 		points = slices.Concat(points, p.points(t.network.Config().ImageSize))
+		if len(points) > maxPoints {
+			return nil, tooManyPoints(len(points))
+		}
 		entry, err = t.decodeClicked(features, o, frame.Index, points, kind, direction, corrected)
 	}
 	if err != nil {

@@ -52,6 +52,7 @@ func TestMisuseIsOneLineAndStatusTwo(t *testing.T) {
 		"box beside":             {"track testscene: --box 700,0,800,50", "--box 700,0,800,50: it is outside the picture"},
 		"point beside a picture": {"segment testscene: --point 5,361", "--point 5,361: it is outside the picture, which is 640×360"},
 		"no input":               {"track --point 5,5", "tracker track: one INPUT is needed, there are 0 (see 'tracker track --help')"},
+		"written over":           {"segment nowhere.png --point 1,1 --overlay nowhere.png", "--overlay nowhere.png would write over the input"},
 		"too many threads":       {"track testscene: --point 1,1 --threads 100000", "--threads 100000: must be 0 (one a core) to 1024"},
 		"no such configuration":  {"config check nowhere.yaml", "nowhere.yaml"},
 	} {

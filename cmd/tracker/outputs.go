@@ -65,7 +65,11 @@ func (f trackFlags) keepApart(input string) error {
 			taken = append(taken, named{"--mask", path})
 		}
 	}
-	for _, written := range []named{{"--out", f.out}, {"--overlay", f.overlay}, {"--low-res", f.lowRes}, {"--trace", f.trace}} {
+	return keepApart(taken, []named{{"--out", f.out}, {"--overlay", f.overlay}, {"--low-res", f.lowRes}, {"--trace", f.trace}})
+}
+
+func keepApart(taken, results []named) error {
+	for _, written := range results {
 		for _, other := range taken {
 			if sameFile(written.path, other.path) {
 				return usagef("%s %s would write over %s; name another file", written.what, written.path, other.what)

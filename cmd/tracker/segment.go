@@ -71,6 +71,9 @@ func segment(ctx context.Context, stdout io.Writer, images []string, f segmentFl
 	if f.overlay != "" && len(images) > 1 {
 		return usagef("--overlay draws over one picture, there are %d", len(images))
 	}
+	if err := f.keepApart(images); err != nil {
+		return err
+	}
 	options, err := f.auto.options()
 	if err != nil {
 		return err
@@ -165,4 +168,13 @@ func writeTo(path string, stdout io.Writer, write func(io.Writer) error) (err er
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	return write(file)
+}
+
+// keepApart refuses to write over a file that is read, and both results into one file.
+func (f segmentFlags) keepApart(images []string) error {
+	taken := []named{{"--model", f.model}, {"--model-config", f.config}, {"--options", f.auto.file}}
+	for _, image := range images {
+		taken = append(taken, named{"the input", image})
+	}
+	return keepApart(taken, []named{{"--out", f.out}, {"--overlay", f.overlay}})
 }

@@ -64,8 +64,9 @@ func ParseOptions(data []byte) (Options, error) {
 
 // The most that is sensible, so that a slip of the keyboard does not take hours: crops grow fourfold with each layer.
 const (
-	maxPointsPerSide = 1024
-	maxCropLayers    = 5
+	maxPointsPerSide  = 256
+	maxPointsPerBatch = 1024
+	maxCropLayers     = 5
 )
 
 func (o Options) validate() error {
@@ -85,8 +86,8 @@ func (o Options) validate() error {
 		return refuse("exactly one of points_per_side and point_grids must be given; set the other to null")
 	case o.PointsPerSide != nil && (*o.PointsPerSide < 1 || *o.PointsPerSide > maxPointsPerSide):
 		return refuse("points_per_side %d: must lie in 1…%d", *o.PointsPerSide, maxPointsPerSide)
-	case o.PointsPerBatch < 1:
-		return refuse("points_per_batch %d: must be 1 or more", o.PointsPerBatch)
+	case o.PointsPerBatch < 1 || o.PointsPerBatch > maxPointsPerBatch:
+		return refuse("points_per_batch %d: must lie in 1…%d", o.PointsPerBatch, maxPointsPerBatch)
 	case o.StabilityScoreOffset < 0:
 		return refuse("stability_score_offset %v: must be 0 or more", o.StabilityScoreOffset)
 	case o.CropNLayers < 0 || o.CropNLayers > maxCropLayers:

@@ -22,6 +22,7 @@ func TestOptionsAreReadStrictly(t *testing.T) {
 		"not an object":              {`[]`, "wrong options"},
 		"two objects":                {`{}{}`, "after the closing brace"},
 		"no points":                  {`{"points_per_side":0}`, "points_per_side 0"},
+		"too large a batch":          {`{"points_per_batch":1048576}`, "points_per_batch 1048576"},
 		"too many points":            {`{"points_per_side":5000}`, "points_per_side 5000"},
 		"no batch":                   {`{"points_per_batch":0}`, "points_per_batch 0"},
 		"threshold":                  {`{"pred_iou_thresh":1.5}`, "pred_iou_thresh 1.5"},

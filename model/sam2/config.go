@@ -3,7 +3,6 @@ package sam2
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -13,15 +12,19 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"maskstream/internal/nearest"
+	"maskstream/internal/userfile"
 	"maskstream/model"
 )
 
 // ErrConfig: the configuration is no YAML of upstream's form, or asks for what this network does not have.
 var ErrConfig = errors.New("model configuration")
 
+// maxConfig is far above upstream's files, which have 4 kB.
+const maxConfig = 64 << 10
+
 // ReadConfig reads a configuration in upstream's YAML form (sam2/configs). The model is named after the file's stem.
 func ReadConfig(path string) (model.Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := userfile.Read(path, maxConfig)
 	if err != nil {
 		return model.Config{}, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -36,6 +39,9 @@ func ReadConfig(path string) (model.Config, error) {
 // two: masks from points are always binarised for the memory encoder and multimask by stability (0.05 and 0.98) is always on.
 // The first fault is the error, with its line, and for an unknown key the one that was probably meant.
 func ParseConfig(name string, text []byte) (model.Config, error) {
+	if line, column, err := userfile.CheckYAML(text); err != nil {
+		return model.Config{}, fmt.Errorf("%d:%d: %w", line, column, err)
+	}
 	parsed := newConfigFile()
 	if err := yaml.UnmarshalWithOptions(text, &parsed, yaml.Strict()); err != nil {
 		return model.Config{}, explain(err)

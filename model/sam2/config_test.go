@@ -201,3 +201,9 @@ func FuzzParseConfig(f *testing.F) {
 		}
 	})
 }
+
+func TestADeepConfigurationIsRefusedWithItsPlace(t *testing.T) {
+	if _, err := ParseConfig("deep", []byte(strings.Repeat("[", 200_000))); err == nil || !strings.Contains(err.Error(), "levels deep") {
+		t.Errorf("got %v", err)
+	}
+}
