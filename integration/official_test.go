@@ -22,7 +22,6 @@ func TestOfficialCheckpointsMatchPyTorch(t *testing.T) {
 		"sam2_hiera_tiny", "sam2_hiera_small", "sam2_hiera_base_plus", "sam2_hiera_large", "edgetam",
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantRecording(t, name)
 			weights := seededWeights(t, publishedShapes, name)
 			replay(t, session{"testdata/seeded/one_click.json", "testdata/seeded/official/" + name}, withinRange(), "track", frames, "--model", weights)
 		})
@@ -31,17 +30,8 @@ func TestOfficialCheckpointsMatchPyTorch(t *testing.T) {
 
 // TestAFullSizeSessionEqualsTheReference: tiny at 1024×1024, 16 frames, two objects, forward and reverse.
 func TestAFullSizeSessionEqualsTheReference(t *testing.T) {
-	wantRecording(t, "full_size")
 	weights := seededWeights(t, publishedShapes, "sam2.1_hiera_tiny")
 	replay(t, session{"testdata/seeded/two_ways.json", "testdata/seeded/official/full_size"}, withinRange(), "track", enlargedFrames(t, 16), "--model", weights)
-}
-
-// wantRecording skips what the reference has not been recorded with yet; that takes hours of PyTorch for the largest.
-func wantRecording(t *testing.T, name string) {
-	t.Helper()
-	if _, err := os.Stat("testdata/seeded/official/" + name + ".expected.json"); err != nil {
-		t.Skipf("not recorded yet: testdata/seeded/record.py makes official/%s", name)
-	}
 }
 
 // enlargedFrames is a folder with the first pictures of testdata/random64/frames, every pixel 4×4 times.
