@@ -209,6 +209,8 @@ func TestClicksAndBoxesOnThePageReachTheStream(t *testing.T) {
 		b.until("the object to be chosen", "document.querySelector('#objects li.selected')")
 	}
 	b.click("#fresh")
+	b.mouse("mousePressed", -4, 100, 0) // beside the picture: no click
+	b.mouse("mouseReleased", -4, 100, 0)
 	b.mouse("mousePressed", 400, 120, 0)
 	b.mouse("mouseMoved", 450, 160, 0)
 	b.mouse("mouseMoved", 520, 240, 0)
@@ -239,6 +241,15 @@ func TestClicksAndBoxesOnThePageReachTheStream(t *testing.T) {
 	}
 	if r := requests[3]; r.Object != nil || r.Box == nil || !near(r.Box[0], 400) || !near(r.Box[1], 120) || !near(r.Box[2], 520) || !near(r.Box[3], 240) {
 		t.Errorf("box prompt was %+v", r)
+	}
+
+	// A box around what the edge cuts off begins beside the picture.
+	b.mouse("mousePressed", -4, 200, 0)
+	b.mouse("mouseMoved", 30, 240, 0)
+	b.mouse("mouseReleased", 60, 280, 0)
+	until(t, "the box at the edge", func() bool { fake.mu.Lock(); defer fake.mu.Unlock(); return len(fake.requests) == 5 })
+	if r := fake.requests[4]; r.Box == nil || r.Box[0] != 0 || !near(r.Box[2], 60) {
+		t.Errorf("box prompt at the edge was %+v", r)
 	}
 
 	b.click("#objects li .remove")

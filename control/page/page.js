@@ -128,7 +128,8 @@ function pointerDown(event) {
   if (event.button !== 0 || !view.status?.size?.[0]) return;
   event.preventDefault();
   $('picture').setPointerCapture(event.pointerId);
-  view.drag = { from: place(event), id: event.pointerId, box: false };
+  // A box around what the picture's edge cuts off begins or ends outside the picture; a click does not.
+  view.drag = { from: place(event), id: event.pointerId, box: false, inside: event.target === $('picture') };
 }
 
 function pointerMove(event) {
@@ -151,7 +152,7 @@ function pointerUp(event) {
   dropDrag();
   const at = place(event);
   if (!drag.box) {
-    click(at, event.shiftKey || view.negative);
+    if (drag.inside) click(at, event.shiftKey || view.negative);
     return;
   }
   const box = [Math.min(at.px, drag.from.px), Math.min(at.py, drag.from.py), Math.max(at.px, drag.from.px), Math.max(at.py, drag.from.py)];
@@ -334,7 +335,7 @@ function showStatus(trouble) {
 const picture = $('picture');
 picture.addEventListener('load', pictureThere);
 picture.addEventListener('error', pictureLost);
-picture.addEventListener('pointerdown', pointerDown);
+$('stage').addEventListener('pointerdown', pointerDown);
 picture.addEventListener('pointermove', pointerMove);
 picture.addEventListener('pointerup', pointerUp);
 picture.addEventListener('pointercancel', dropDrag);
