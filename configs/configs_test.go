@@ -138,66 +138,80 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, env, want string
 	}{
-		"syntax":                     {text: "streams: [", want: "t.yaml:1:10: no YAML"},
-		"text of 16 bits":            {text: "\xff\xfes\x00", want: "t.yaml: it is not UTF-8"},
-		"nesting without end":        {text: "streams: " + strings.Repeat("[", 200_000), want: "t.yaml:1:74: more than 64 levels deep"},
-		"duplicate key":              {text: gate + "log: {level: info, level: warn}", want: "t.yaml:4:20: "},
-		"unknown key":                {text: gate + "    pasword: x\n", want: `t.yaml:4:5: unknown key "pasword" in streams[0]: did you mean "password"?`},
-		"unknown top key":            {text: gate + "http2: {}\n", want: `t.yaml:4:1: unknown key "http2" in the configuration: did you mean "http"?`},
-		"unknown far key":            {text: gate + "zzzzzz: 1\n", want: "known are streams, nats, http, webrtc, log"},
-		"wrong bool":                 {text: gate + "nats: {embedded: yes}", want: `t.yaml:4:18: nats.embedded: "yes" is neither true nor false`},
-		"wrong number":               {text: gate + "    history: many", want: `t.yaml:4:14: streams[0].history: "many" is no whole number`},
-		"wrong duration":             {text: gate + "    lost_after: 10", want: `t.yaml:4:17: streams[0].lost_after: "10" is no duration`},
-		"wrong size":                 {text: gate + "nats: {batch: {bytes: 9QB}}", want: `"9QB" is no size`},
-		"size beyond all":            {text: gate + "nats: {batch: {bytes: 99999999999GiB}}", want: `is no size`},
-		"mapping for a value":        {text: gate + "log: {level: {a: 1}}", want: "log.level takes one value"},
-		"value for a mapping":        {text: gate + "log: loud", want: "log takes keys: level, format"},
-		"value for a list":           {text: "streams: gate", want: "streams takes a list"},
-		"anchor within itself":       {text: "streams: &a [*a]", want: "anchor"},
-		"second document":            {text: gate + "---\nlog: {}", want: "second YAML document"},
-		"no streams":                 {text: "log: {}", want: "streams: no stream"},
-		"missing name":               {text: "streams: [{url: x}]", want: "t.yaml:1:11: streams[0].name: stream name \"\""},
-		"reserved name":              {text: "streams: [{name: ctl, url: x}]", want: "t.yaml:1:18: streams[0].name: stream name \"ctl\" is reserved"},
-		"wildcard name":              {text: "streams: [{name: 'a.>', url: x}]", want: "use 1 to 64"},
-		"two of a name":              {text: gate + "  - {name: gate, url: x}", want: `t.yaml:4:12: streams[1].name: "gate" names two streams`},
-		"concat":                     {text: "streams: [{name: a, url: 'concat:/etc/passwd'}]", want: `"concat" is not a protocol`},
-		"subfile":                    {text: "streams: [{name: a, url: 'subfile,,start,0,end,9,,:/etc/passwd'}]", want: "is not a protocol"},
-		"password in two places":     {text: gate + "    username: a\n    password: b\n    password_file: c", want: "exclude each other"},
-		"user in two places":         {text: "streams: [{name: a, url: 'rtsp://u:p@h/', username: b}]", want: "give it in one place"},
-		"password without user":      {text: gate + "    password: b", want: "no username"},
-		"raw @ in the password":      {text: "streams: [{name: a, url: 'rtsp://u:ge@heim@h/'}]", want: "more than one @: percent-encode"},
-		"port beyond all":            {text: "streams: [{name: a, url: 'rtsp://u:geheim@h:99999/'}]", want: "rtsp://REDACTED@h:99999/: port 99999"},
-		"unescaped password":         {text: "streams: [{name: a, url: 'rtsp://u:geh%eim@h/'}]", want: "percent-encode"},
-		"transport":                  {text: gate + "    transport: tpc", want: `t.yaml:4:16: streams[0].transport: unknown value "tpc": did you mean "tcp"?`},
-		"device":                     {text: gate + "    device: gpu", want: "auto, cpu, cuda"},
-		"one conditioning frame":     {text: gate + "    memory: {max_conditioning: 1}", want: "at least 2"},
-		"empty prompt":               {text: gate + "    prompts: [{object: 1}]", want: "t.yaml:4:15: streams[0].prompts[0]: says nothing"},
-		"labels":                     {text: gate + "    prompts: [{points: [[1, 2]]}]", want: "0 labels for 1 points"},
-		"label 2":                    {text: gate + "    prompts: [{points: [[1, 2]], labels: [2]}]", want: "1 on the object"},
-		"point of three":             {text: gate + "    prompts: [{points: [[1, 2, 3]], labels: [1]}]", want: "takes 2 values, here are 3"},
-		"endless point":              {text: gate + "    prompts: [{points: [[.inf, 2]], labels: [1]}]", want: "is no number"},
-		"box upside down":            {text: gate + "    prompts: [{box: [1, 9, 3, 4]}]", want: "left of and above"},
-		"short box":                  {text: gate + "    prompts: [{box: [1, 9]}]", want: "2 values"},
-		"object id":                  {text: gate + "    prompts: [{object: 2147483648, box: [1,2,3,4]}]", want: "0 to 2147483647"},
-		"auto and prompts":           {text: gate + "    auto: true\n    prompts: [{box: [1,2,3,4]}]", want: "exclude each other"},
-		"auto among prompts":         {text: gate + "    prompts: [{auto: true}, {box: [1,2,3,4]}]", want: "stands alone"},
-		"nats scheme":                {text: gate + "nats: {url: 'http://h:4222'}", want: "t.yaml:4:13: nats.url: http://h:4222: write nats://"},
-		"nats prefix":                {text: gate + "nats: {prefix: 'a.*'}", want: "nats.prefix"},
-		"embedded twice":             {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:4222,nats://127.0.0.1:4223'}", want: "one address"},
-		"embedded nowhere":           {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:70000'}", want: "70000 is no port"},
-		"embedded elsewhere":         {text: gate + "nats: {embedded: true, url: 'nats://0.0.0.0:4222'}", want: "loopback only"},
-		"off loopback":               {text: gate + "http: {listen: '0.0.0.0:8080'}", want: "t.yaml:4:16: http.listen: 0.0.0.0:8080 is not loopback: set http.token_file"},
-		"every address":              {text: gate + "http: {listen: ':8080'}", want: "is not loopback"},
-		"listen without a port":      {text: gate + "http: {listen: localhost}", want: "write host:port"},
-		"origin star":                {text: gate + "http: {allow_origins: ['*']}", want: "* is not an origin"},
-		"variable not set":           {text: gate + "    username: ${NO_SUCH}", want: "t.yaml:4:15: streams[0].username: the environment variable NO_SUCH is not set"},
-		"variable not closed":        {text: gate + "    username: a${NO_SUCH", want: "is not closed"},
-		"no secret file":             {text: gate + "    username: a\n    password: ${file:/no/such}", want: "t.yaml:5:15: streams[0].password: secret: open /no/such"},
-		"unknown variable":           {text: gate, env: "TRACKER_NATS_ULR=x", want: `environment variable TRACKER_NATS_ULR sets no key: did you mean "TRACKER_NATS_URL"?`},
-		"variable for stream 7":      {text: gate, env: "TRACKER_STREAMS_7_URL=x", want: "sets no key"},
-		"variable of the wrong type": {text: gate, env: "TRACKER_NATS_BATCH_COUNT=x", want: `environment variable TRACKER_NATS_BATCH_COUNT: "x" is no whole number`},
-		"variable that is refused":   {text: gate, env: "TRACKER_LOG_LEVEL=loud", want: "environment variable TRACKER_LOG_LEVEL: log.level: unknown value"},
-		"variable with a bad list":   {text: gate, env: "TRACKER_STREAMS_0_PROMPTS=[{bxo: 1}]", want: `unknown key "bxo" in streams[0].prompts[0]`},
+		"syntax":                      {text: "streams: [", want: "t.yaml:1:10: no YAML"},
+		"text of 16 bits":             {text: "\xff\xfes\x00", want: "t.yaml: it is not UTF-8"},
+		"nesting without end":         {text: "streams: " + strings.Repeat("[", 200_000), want: "t.yaml:1:74: more than 64 levels deep"},
+		"duplicate key":               {text: gate + "log: {level: info, level: warn}", want: "t.yaml:4:20: "},
+		"unknown key":                 {text: gate + "    pasword: x\n", want: `t.yaml:4:5: unknown key "pasword" in streams[0]: did you mean "password"?`},
+		"unknown top key":             {text: gate + "http2: {}\n", want: `t.yaml:4:1: unknown key "http2" in the configuration: did you mean "http"?`},
+		"unknown far key":             {text: gate + "zzzzzz: 1\n", want: "known are streams, nats, http, webrtc, log"},
+		"wrong bool":                  {text: gate + "nats: {embedded: yes}", want: `t.yaml:4:18: nats.embedded: "yes" is neither true nor false`},
+		"wrong number":                {text: gate + "    history: many", want: `t.yaml:4:14: streams[0].history: "many" is no whole number`},
+		"wrong duration":              {text: gate + "    lost_after: 10", want: `t.yaml:4:17: streams[0].lost_after: "10" is no duration`},
+		"wrong size":                  {text: gate + "nats: {batch: {bytes: 9QB}}", want: `"9QB" is no size`},
+		"size beyond all":             {text: gate + "nats: {batch: {bytes: 99999999999GiB}}", want: `is no size`},
+		"mapping for a value":         {text: gate + "log: {level: {a: 1}}", want: "log.level takes one value"},
+		"value for a mapping":         {text: gate + "log: loud", want: "log takes keys: level, format"},
+		"value for a list":            {text: "streams: gate", want: "streams takes a list"},
+		"anchor within itself":        {text: "streams: &a [*a]", want: "anchor"},
+		"second document":             {text: gate + "---\nlog: {}", want: "second YAML document"},
+		"no streams":                  {text: "log: {}", want: "streams: no stream"},
+		"missing name":                {text: "streams: [{url: x}]", want: "t.yaml:1:11: streams[0].name: stream name \"\""},
+		"reserved name":               {text: "streams: [{name: ctl, url: x}]", want: "t.yaml:1:18: streams[0].name: stream name \"ctl\" is reserved"},
+		"wildcard name":               {text: "streams: [{name: 'a.>', url: x}]", want: "use 1 to 64"},
+		"two of a name":               {text: gate + "  - {name: gate, url: x}", want: `t.yaml:4:12: streams[1].name: "gate" names two streams`},
+		"concat":                      {text: "streams: [{name: a, url: 'concat:/etc/passwd'}]", want: `"concat" is not a protocol`},
+		"subfile":                     {text: "streams: [{name: a, url: 'subfile,,start,0,end,9,,:/etc/passwd'}]", want: "is not a protocol"},
+		"password in two places":      {text: gate + "    username: a\n    password: b\n    password_file: c", want: "exclude each other"},
+		"user in two places":          {text: "streams: [{name: a, url: 'rtsp://u:p@h/', username: b}]", want: "give it in one place"},
+		"password without user":       {text: gate + "    password: b", want: "no username"},
+		"raw @ in the password":       {text: "streams: [{name: a, url: 'rtsp://u:ge@heim@h/'}]", want: "more than one @: percent-encode"},
+		"port beyond all":             {text: "streams: [{name: a, url: 'rtsp://u:geheim@h:99999/'}]", want: "rtsp://REDACTED@h:99999/: port 99999"},
+		"unescaped password":          {text: "streams: [{name: a, url: 'rtsp://u:geh%eim@h/'}]", want: "percent-encode"},
+		"raw # in the password":       {text: "streams: [{name: a, url: 'rtsp://u:12#geheim@h/'}]", want: "rtsp://REDACTED@h/ has an @ behind its first / ? or #: percent-encode"},
+		"raw / in the password":       {text: "streams: [{name: a, url: 'rtsp://u:12/geheim@h/main'}]", want: "an @ behind its first"},
+		"raw ? in the password":       {text: "streams: [{name: a, url: 'rtsp://u:12?geheim@h/main'}]", want: "an @ behind its first"},
+		"any and one certificate":     {text: gate + "    tls: {ca_file: a.pem, verify: false}", want: "t.yaml:4:20: streams[0].tls.ca_file: verify: false takes any certificate"},
+		"password that expands":       {text: gate + "    username: a\n    password: a${geh-eim}b", want: "is no name of a variable"},
+		"password not closed":         {text: gate + "    username: a\n    password: a${geheim", want: "a ${ is not closed"},
+		"password as a tag":           {text: gate + "    username: a\n    password: !geheim\n    model: nano\n", want: "t.yaml:5:15: tags"},
+		"password as an alias":        {text: gate + "    username: a\n    password: *geheim", want: "put text that begins with * in quotes"},
+		"password in an open quote":   {text: gate + "    username: a\n    password: \"geheim", want: "t.yaml:5:15: no YAML"},
+		"password beyond its quote":   {text: gate + "    username: a\n    password: \"ge\"heim", want: "t.yaml:5:1"},
+		"password with a colon":       {text: gate + "    username: a\n    password: ge: heim", want: "t.yaml:5:"},
+		"password that begins with @": {text: gate + "    username: a\n    password: @geheim", want: "t.yaml:5:"},
+		"password in a list":          {text: gate + "    username: a\n    password: [geheim]", want: "takes one value"},
+		"transport":                   {text: gate + "    transport: tpc", want: `t.yaml:4:16: streams[0].transport: unknown value "tpc": did you mean "tcp"?`},
+		"device":                      {text: gate + "    device: gpu", want: "auto, cpu, cuda"},
+		"one conditioning frame":      {text: gate + "    memory: {max_conditioning: 1}", want: "at least 2"},
+		"empty prompt":                {text: gate + "    prompts: [{object: 1}]", want: "t.yaml:4:15: streams[0].prompts[0]: says nothing"},
+		"labels":                      {text: gate + "    prompts: [{points: [[1, 2]]}]", want: "0 labels for 1 points"},
+		"label 2":                     {text: gate + "    prompts: [{points: [[1, 2]], labels: [2]}]", want: "1 on the object"},
+		"point of three":              {text: gate + "    prompts: [{points: [[1, 2, 3]], labels: [1]}]", want: "takes 2 values, here are 3"},
+		"endless point":               {text: gate + "    prompts: [{points: [[.inf, 2]], labels: [1]}]", want: "is no number"},
+		"box upside down":             {text: gate + "    prompts: [{box: [1, 9, 3, 4]}]", want: "left of and above"},
+		"short box":                   {text: gate + "    prompts: [{box: [1, 9]}]", want: "2 values"},
+		"object id":                   {text: gate + "    prompts: [{object: 2147483648, box: [1,2,3,4]}]", want: "0 to 2147483647"},
+		"auto and prompts":            {text: gate + "    auto: true\n    prompts: [{box: [1,2,3,4]}]", want: "exclude each other"},
+		"auto among prompts":          {text: gate + "    prompts: [{auto: true}, {box: [1,2,3,4]}]", want: "stands alone"},
+		"nats scheme":                 {text: gate + "nats: {url: 'http://h:4222'}", want: "t.yaml:4:13: nats.url: http://h:4222: write nats://"},
+		"nats prefix":                 {text: gate + "nats: {prefix: 'a.*'}", want: "nats.prefix"},
+		"embedded twice":              {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:4222,nats://127.0.0.1:4223'}", want: "one address"},
+		"embedded nowhere":            {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:70000'}", want: "70000 is no port"},
+		"embedded elsewhere":          {text: gate + "nats: {embedded: true, url: 'nats://0.0.0.0:4222'}", want: "loopback only"},
+		"off loopback":                {text: gate + "http: {listen: '0.0.0.0:8080'}", want: "t.yaml:4:16: http.listen: 0.0.0.0:8080 is not loopback: set http.token_file"},
+		"every address":               {text: gate + "http: {listen: ':8080'}", want: "is not loopback"},
+		"listen without a port":       {text: gate + "http: {listen: localhost}", want: "write host:port"},
+		"origin star":                 {text: gate + "http: {allow_origins: ['*']}", want: "* is not an origin"},
+		"variable not set":            {text: gate + "    username: ${NO_SUCH}", want: "t.yaml:4:15: streams[0].username: the environment variable NO_SUCH is not set"},
+		"variable not closed":         {text: gate + "    username: a${NO_SUCH", want: "is not closed"},
+		"variable without a name":     {text: gate + "    username: a${}", want: "is no name of a variable"},
+		"no secret file":              {text: gate + "    username: a\n    password: ${file:/no/such}", want: "t.yaml:5:15: streams[0].password: secret: open /no/such"},
+		"unknown variable":            {text: gate, env: "TRACKER_NATS_ULR=x", want: `environment variable TRACKER_NATS_ULR sets no key: did you mean "TRACKER_NATS_URL"?`},
+		"variable for stream 7":       {text: gate, env: "TRACKER_STREAMS_7_URL=x", want: "sets no key"},
+		"variable of the wrong type":  {text: gate, env: "TRACKER_NATS_BATCH_COUNT=x", want: `environment variable TRACKER_NATS_BATCH_COUNT: "x" is no whole number`},
+		"variable that is refused":    {text: gate, env: "TRACKER_LOG_LEVEL=loud", want: "environment variable TRACKER_LOG_LEVEL: log.level: unknown value"},
+		"variable with a bad list":    {text: gate, env: "TRACKER_STREAMS_0_PROMPTS=[{bxo: 1}]", want: `unknown key "bxo" in streams[0].prompts[0]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse("t.yaml", []byte(c.text), []string{c.env})
@@ -297,5 +311,55 @@ func TestAPasswordGoesWithAUserInTheURL(t *testing.T) {
 	text := "streams:\n  - {name: gate, url: 'rtsp://admin@camera.example/main', password: b}\n"
 	if _, err := parse("t.yaml", []byte(text), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEveryKeyIsSetFromTheEnvironment walks over all keys there are: each takes a value from its variable, and shows it.
+func TestEveryKeyIsSetFromTheEnvironment(t *testing.T) {
+	config := Default()
+	stream := DefaultStream()
+	stream.Prompts = []Prompt{{Mask: &Mask{}}}
+	config.Streams = []Stream{stream}
+	config.HTTP.AllowOrigins, config.WebRTC.AdditionalHosts = []string{""}, []string{""}
+	tried := 0
+	var walk func(at func() reflect.Value, name string) // at: a pointer is another after its variable was set
+	walk = func(at func() reflect.Value, name string) {
+		v := at()
+		show := func() string {
+			if secret, ok := at().Interface().(Secret); ok {
+				return string(secret)
+			}
+			return fmt.Sprintf("%#v", at().Interface())
+		}
+		switch {
+		case scalarKind(v):
+			before := show()
+			value := map[reflect.Kind]string{reflect.String: "other", reflect.Bool: "true", reflect.Int: "17", reflect.Int64: "3h", reflect.Float64: "1.5"}[v.Kind()]
+			switch {
+			case v.Kind() == reflect.Bool && v.Bool():
+				value = "false"
+			case v.Type() == reflect.TypeFor[Size]():
+				value = "17MiB"
+			}
+			if err := environ([]string{name + "=" + value}, config, map[string]string{}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if show() == before {
+				t.Errorf("%s changes nothing", name)
+			}
+			tried++
+		case v.Kind() == reflect.Pointer:
+			walk(func() reflect.Value { return at().Elem() }, name)
+		case v.Kind() == reflect.Struct:
+			for _, key := range keys(v.Type()) {
+				walk(func() reflect.Value { field, _ := fieldOf(at(), key); return field }, name+"_"+strings.ToUpper(key))
+			}
+		case v.Kind() == reflect.Array || v.Len() > 0:
+			walk(func() reflect.Value { return at().Index(0) }, name+"_0")
+		}
+	}
+	walk(reflect.ValueOf(config).Elem, "TRACKER")
+	if tried < 40 {
+		t.Errorf("%d keys only", tried)
 	}
 }

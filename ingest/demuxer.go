@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -32,11 +33,12 @@ type demuxer struct {
 
 	clocks   clocks
 	draining bool
-	waiting  int   // packets still to be skipped for want of a key frame
-	read     int64 // packets of the stream
-	given    int64 // pictures
-	start    int64 // of a file, in the stream's time base: its times count from 0
-	pipe     int   // descriptor, -1 where there is none
+	waiting  int     // packets still to be skipped for want of a key frame
+	read     int64   // packets of the stream
+	given    int64   // pictures
+	start    int64   // of a file, in the stream's time base: its times count from 0
+	pipe     int     // descriptor, -1 where there is none
+	tunnel   *tunnel // nil where FFmpeg connects by itself
 	opened   bool
 	closed   bool
 }
@@ -55,8 +57,15 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		}
 		from = pipeURL(pipe)
 	}
+	var through *tunnel
+	if t.tunnelled() {
+		if through, err = openTunnel(ctx, o, t); err != nil {
+			return nil, err
+		}
+		from = t.through(through)
+	}
 	ffmpegLog.hide(t.secrets)
-	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
+	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, tunnel: through, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
 	d.interrupt = newInterrupt(d.input)
 	defer func() {
 		if err != nil {
@@ -80,11 +89,11 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		format = astiav.FindInputFormat("v4l2")
 	}
 	if err := d.input.OpenInput(from, format, options); err != nil {
-		return nil, d.failure("opening", err)
+		return nil, explain(ctx, o, t, d.failure("opening", err))
 	}
 	d.opened = true
 	// FFmpeg ignores names it does not know, and an ignored time-out hangs for ever.
-	if left := options.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); left != nil {
+	if left := unused(options); left != nil {
 		return nil, &Error{Op: "opening", Source: t.shown, Kind: ErrUnsupported, Detail: fmt.Sprintf("FFmpeg %s does not know the option %q here", FFmpegVersion(), left.Key())}
 	}
 	if err := d.input.FindStreamInfo(nil); err != nil {
@@ -102,6 +111,16 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 	d.watched, d.unwatch = nil, nil
 	d.interrupt.within(0)
 	return d, nil
+}
+
+// unused is the first option that nobody has taken, and that is not passed down; nil where there is none.
+func unused(options *astiav.Dictionary) *astiav.DictionaryEntry {
+	every := astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)
+	left := options.Get("", nil, every)
+	for left != nil && slices.Contains(passedDown, left.Key()) {
+		left = options.Get("", left, every)
+	}
+	return left
 }
 
 // watch makes the end of ctx end whatever FFmpeg is waiting in.
@@ -126,6 +145,9 @@ func (d *demuxer) findVideo(o Options) error {
 			d.stream = s
 			break
 		}
+	}
+	if name, unknown := unknownCodec(d.input.Streams()); d.stream == nil && unknown {
+		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrCodec, Detail: fmt.Sprintf("FFmpeg %s has no decoder for its video%s", FFmpegVersion(), name), Hint: "set the camera to H.264 or H.265"}
 	}
 	if d.stream == nil {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrNoVideo, Detail: "there is no video stream with a picture size", Hint: "check that the source has video"}
@@ -153,6 +175,19 @@ func (d *demuxer) findVideo(o Options) error {
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
 	d.describe(c, duration)
 	return nil
+}
+
+// unknownCodec names the codec of the first video stream that this FFmpeg has no decoder for, as far as it has a name.
+func unknownCodec(streams []*astiav.Stream) (name string, found bool) {
+	for _, s := range streams {
+		if c := s.CodecParameters(); c.MediaType() == astiav.MediaTypeVideo && astiav.FindDecoder(c.CodecID()) == nil {
+			if name = c.CodecID().Name(); name != "none" {
+				return " in " + name, true
+			}
+			return "", true
+		}
+	}
+	return "", false
 }
 
 func (d *demuxer) describe(c *astiav.CodecParameters, duration int64) {
@@ -285,6 +320,9 @@ func (d *demuxer) close() {
 	}
 	if d.pipe >= 0 {
 		_ = unix.Close(d.pipe)
+	}
+	if d.tunnel != nil {
+		d.tunnel.close()
 	}
 	d.interrupt.free()
 	ffmpegLog.unhide(d.target.secrets)
