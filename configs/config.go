@@ -20,8 +20,9 @@ type Stream struct {
 	PasswordFile string    `yaml:"password_file"` // excludes Password
 	Transport    string    `yaml:"transport"`     // tcp, udp, auto, http
 	TLS          CameraTLS `yaml:"tls"`
-	Loop         bool      `yaml:"loop"`   // a file starts over at its end
-	Policy       string    `yaml:"policy"` // newest, every
+	Timeout      Duration  `yaml:"timeout"` // for connecting, and for the next picture of what is no file
+	Loop         bool      `yaml:"loop"`    // a file starts over at its end
+	Policy       string    `yaml:"policy"`  // newest, every
 	Model        string    `yaml:"model"`
 	Device       string    `yaml:"device"` // auto, cpu, cuda, cuda:N
 	History      int       `yaml:"history"`
@@ -131,6 +132,7 @@ func DefaultStream() Stream {
 	return Stream{
 		Transport: "tcp",
 		TLS:       CameraTLS{Verify: true},
+		Timeout:   Duration(10 * time.Second),
 		Policy:    "newest",
 		Model:     "nano",
 		Device:    "auto",

@@ -171,6 +171,7 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 		"raw # in the password":       {text: "streams: [{name: a, url: 'rtsp://u:12#geheim@h/'}]", want: "rtsp://REDACTED@h/ has an @ behind its first / ? or #: percent-encode"},
 		"raw / in the password":       {text: "streams: [{name: a, url: 'rtsp://u:12/geheim@h/main'}]", want: "an @ behind its first"},
 		"raw ? in the password":       {text: "streams: [{name: a, url: 'rtsp://u:12?geheim@h/main'}]", want: "an @ behind its first"},
+		"no time at all":              {text: gate + "    timeout: 0s", want: "t.yaml:4:14: streams[0].timeout: 0s: at least 100ms"},
 		"any and one certificate":     {text: gate + "    tls: {ca_file: a.pem, verify: false}", want: "t.yaml:4:20: streams[0].tls.ca_file: verify: false takes any certificate"},
 		"password that expands":       {text: gate + "    username: a\n    password: a${geh-eim}b", want: "is no name of a variable"},
 		"password not closed":         {text: gate + "    username: a\n    password: a${geheim", want: "a ${ is not closed"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 var (
@@ -145,6 +146,8 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".username", "the URL has a user already: give it in one place")
 	case (s.Password != "" || s.PasswordFile != "") && s.Username == "" && !s.URL.hasUser():
 		return v.errorf(path+".username", "there is a password and no username")
+	case s.Timeout < Duration(100*time.Millisecond):
+		return v.errorf(path+".timeout", "%v: at least 100ms", time.Duration(s.Timeout))
 	case s.TLS.CAFile != "" && !s.TLS.Verify:
 		return v.errorf(path+".tls.ca_file", "verify: false takes any certificate: leave one of both out")
 	case s.Model == "":
