@@ -33,7 +33,7 @@ const knockEvery = time.Second
 func (t *target) wait(ctx context.Context, pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, pause)
 	defer cancel()
-	silent := false
+	silent := t.port != "" && !t.knock(ctx)
 	for {
 		timer := time.NewTimer(time.Duration(float64(knockEvery) * (0.8 + 0.4*rand.Float64())))
 		select {
@@ -42,11 +42,9 @@ func (t *target) wait(ctx context.Context, pause time.Duration) {
 			return
 		case <-timer.C:
 		}
-		if t.port == "" {
-			continue
-		}
-		switch open := t.knock(ctx); {
-		case !open:
+		switch {
+		case t.port == "":
+		case !t.knock(ctx):
 			silent = true
 		case silent:
 			return

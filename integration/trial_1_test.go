@@ -35,7 +35,7 @@ func TestTrial1CameraDownKilledBack(t *testing.T) {
 			plug.Close()
 			until(t, "word that the camera is down again", func() bool { r, _ := s.readiness(t); return r.Streams["gate"].State == "down" })
 			failed := s.metric(t, "tracker_source_failures_total", `stream="gate"`)
-			until(t, "three more tries", func() bool { return s.metric(t, "tracker_source_failures_total", `stream="gate"`) >= failed+3 })
+			until(t, "more tries", func() bool { return s.metric(t, "tracker_source_failures_total", `stream="gate"`) >= failed+2 })
 			undisturbed, _ := bus.frames(t, "other")
 			start(t, camera)
 			back := returned(t, bus, 1)

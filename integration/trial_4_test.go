@@ -31,13 +31,22 @@ func blackHole(t *testing.T) (address string, asked <-chan bool) {
 	return listener.Addr().String(), came
 }
 
+func wait(t *testing.T, asked <-chan bool) {
+	t.Helper()
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Fatal("nobody asked within a minute")
+	}
+}
+
 // TestTrial4BlackHole reads a camera that accepts and never answers.
 func TestTrial4BlackHole(t *testing.T) {
 	t.Run("it times out", func(t *testing.T) {
 		t.Parallel()
 		address, _ := blackHole(t)
 		began := time.Now()
-		r := call(t, "track", "rtsp://"+address+"/main")
+		r := call(t, "track", "rtsp://"+address+"/main", "--point", "1,1")
 		took := time.Since(began)
 		t.Logf("after %v: %s", took.Round(time.Millisecond), r.stderr)
 		if r.status != 1 || r.stdout != "" || !strings.Contains(r.stderr, "timed out") || strings.Count(r.stderr, "\n") != 1 {
@@ -52,7 +61,7 @@ func TestTrial4BlackHole(t *testing.T) {
 		address, asked := blackHole(t)
 		s := serve(t, "-c", configure(t, "  - {name: gate, url: 'rtsp://"+address+"/main', timeout: 500ms}"))
 		for range 2 {
-			<-asked
+			wait(t, asked)
 		}
 		until(t, "word of the time-out", func() bool {
 			r, _ := s.readiness(t)
@@ -60,7 +69,7 @@ func TestTrial4BlackHole(t *testing.T) {
 		})
 	})
 	for name, command := range map[string]func(address string) []string{
-		"Ctrl-C ends tracker track": func(address string) []string { return []string{"track", "rtsp://" + address + "/main"} },
+		"Ctrl-C ends tracker track": func(address string) []string { return []string{"track", "rtsp://" + address + "/main", "--point", "1,1"} },
 		"Ctrl-C ends tracker run": func(address string) []string {
 			return []string{"run", "-c", configure(t, "  - {name: gate, url: 'rtsp://"+address+"/main'}")}
 		},
@@ -72,7 +81,8 @@ func TestTrial4BlackHole(t *testing.T) {
 			if err := process.Start(); err != nil {
 				t.Fatal(err)
 			}
-			<-asked // it is in the middle of it
+			defer process.Process.Kill() // harmless where it has ended
+			wait(t, asked) // it is in the middle of it
 			began := time.Now()
 			if err := process.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
