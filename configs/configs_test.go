@@ -283,7 +283,7 @@ nats: {url: "nats://geheim@h:4222,nats://u:geheim@i:4222"}
 func TestURLsWithoutSecretsPrintWhole(t *testing.T) {
 	for in, want := range map[string]string{
 		"clip.mp4": "clip.mp4", "rtsp://h/x": "rtsp://h/x", "rtsp://u:p@h/x": "rtsp://REDACTED@h/x", "rtsp://u:a/b@c@h/x": "rtsp://REDACTED@h/x",
-		"rtsp://u:a?b@h/x": "rtsp://REDACTED@h/x", "rtsp://u:a,b@h/x": "rtsp://REDACTED@h/x", "rtsp://h/a,b": "rtsp://h/a,b", "http://h/?key=1&w=2": "http://h/?key=REDACTED&w=2", "nats://tok@a,nats://b": "nats://REDACTED@a,nats://b",
+		"rtsp://u:a?b@h/x": "rtsp://REDACTED@h/x", "rtsp://u:a,b@h/x": "rtsp://REDACTED@h/x", "rtsp://u:p@ss:w/#%?!@h/x?q=1": "rtsp://REDACTED@h/x?q=1", "rtsp://h/a,b": "rtsp://h/a,b", "http://h/?key=1&w=2": "http://h/?key=REDACTED&w=2", "nats://tok@a,nats://b": "nats://REDACTED@a,nats://b",
 	} {
 		if got := URL(in).String(); got != want {
 			t.Errorf("%s prints as %s, want %s", in, got, want)

@@ -127,6 +127,8 @@ func (t *target) classify(code astiav.Error) (kind error, hint string) {
 		return ErrTimeout, "check that the source is on and the address is right"
 	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EPIPE, syscall.EIO:
 		return ErrUnreachable, "check that the source is on and the address is right"
+	case syscall.EPROTONOSUPPORT:
+		return ErrRefused, "the source does not offer this transport; try tcp or auto"
 	case syscall.EINVAL, syscall.ENOSYS:
 		return ErrUnsupported, ""
 	}

@@ -116,6 +116,7 @@ func TestWhatIsWrongWithASourceIsOneClearLine(t *testing.T) {
 		locked, _ := start(t, cameratest.Options{User: user, Password: password})
 		encrypted, own := start(t, cameratest.Options{TLS: true, User: user, Password: password})
 		for name, c := range map[string]trouble{
+			"wrong transport":     {Options{URL: locked, Username: user, Password: password, Transport: "udp"}, ErrRefused, "refused", "try tcp or auto"},
 			"wrong password":      {Options{URL: locked, Username: user, Password: password + "x"}, ErrAuth, "auth_failed", "check username and password"},
 			"no password":         {Options{URL: locked}, ErrAuth, "auth_failed", "give username and password"},
 			"wrong path":          {Options{URL: strings.TrimSuffix(locked, "/main") + "/other", Username: user, Password: password}, ErrNotFound, "not_found", "check the path"},
