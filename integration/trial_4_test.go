@@ -69,7 +69,9 @@ func TestTrial4BlackHole(t *testing.T) {
 		})
 	})
 	for name, command := range map[string]func(address string) []string{
-		"Ctrl-C ends tracker track": func(address string) []string { return []string{"track", "rtsp://" + address + "/main", "--point", "1,1"} },
+		"Ctrl-C ends tracker track": func(address string) []string {
+			return []string{"track", "rtsp://" + address + "/main", "--point", "1,1"}
+		},
 		"Ctrl-C ends tracker run": func(address string) []string {
 			return []string{"run", "-c", configure(t, "  - {name: gate, url: 'rtsp://"+address+"/main'}")}
 		},
@@ -82,7 +84,7 @@ func TestTrial4BlackHole(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer process.Process.Kill() // harmless where it has ended
-			wait(t, asked) // it is in the middle of it
+			wait(t, asked)               // it is in the middle of it
 			began := time.Now()
 			if err := process.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
