@@ -1,11 +1,13 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -175,5 +177,31 @@ func TestTunnelEndsWithItsReader(t *testing.T) {
 			defer connection.Close()
 		}
 		n.close() // hangs where something is left
+	}
+}
+
+func TestConnectionsOverTLSLeaveNothingBehind(t *testing.T) {
+	c := cameratest.Start(t, cameratest.Options{TLS: true})
+	once := func(ctx context.Context) {
+		r, err := Open(ctx, Options{URL: c.URL(), CAFile: c.CertificateFile})
+		if err == nil {
+			_ = r.Close()
+		}
+	}
+	once(t.Context())
+	before := runtime.NumGoroutine()
+	for i := range 6 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if i%2 == 1 { // somewhere on its way
+			time.AfterFunc(time.Duration(i)*20*time.Millisecond, cancel)
+		}
+		once(ctx)
+		cancel()
+	}
+	// The server's own end a moment later.
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+		}
 	}
 }
