@@ -20,7 +20,7 @@ type decoder struct {
 	frame    *astiav.Frame
 	scaler   scaler
 	rotation frames.Rotation // of the stream; a frame may say otherwise
-	refused  int64           // packets
+	refused  int64           // packets refused and pictures mended
 }
 
 // decoded is a picture and its time in the stream's time base.
@@ -166,6 +166,9 @@ func (d *decoder) picture(f *astiav.Frame) (decoded, error) {
 		if size.width > 0 {
 			p.Planes[i], p.Strides[i] = plane(own, i, size.rows, size.width), strides[i]
 		}
+	}
+	if mended(f) {
+		d.refused++
 	}
 	at, timed := bestTimestamp(f)
 	return decoded{p.Own(own.Free), at, timed}, nil

@@ -48,6 +48,9 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 	if err := resolve(ctx, o, t); err != nil {
 		return nil, err
 	}
+	if err := t.missing(); err != nil {
+		return nil, err
+	}
 	from, pipe := t.open, -1
 	if t.path != "" {
 		if pipe, err = openPipe(ctx, t); err != nil {
@@ -136,8 +139,8 @@ func (d *demuxer) findVideo(o Options) error {
 	}
 	duration := d.input.Duration()
 	switch {
-	case d.target.kind == kindNetwork && duration <= 0:
-		d.target.live = true
+	case d.target.kind == kindNetwork && !d.target.live:
+		d.target.live = !recorded(d.input)
 	case d.target.kind == kindFile:
 		if start := d.stream.StartTime(); start > -1<<62 {
 			d.start = start
@@ -230,7 +233,7 @@ func (d *demuxer) feed() error {
 			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
 		}
 		if d.decoder.refused > 0 && !d.target.live {
-			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "packets", d.decoder.refused)
+			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "decode_errors", d.decoder.refused)
 		}
 		d.decoder.drain()
 		return nil

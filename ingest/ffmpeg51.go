@@ -137,6 +137,12 @@ func bestTimestamp(f *astiav.Frame) (t int64, ok bool) {
 	return t, t != C.AV_NOPTS_VALUE
 }
 
+// mended says that parts of the frame were lost and made up.
+func mended(f *astiav.Frame) bool {
+	c := frameOf(f)
+	return c.decode_error_flags != 0 || c.flags&C.AV_FRAME_FLAG_CORRUPT != 0
+}
+
 // colourSpace is the matrix in the frame's own words (ITU-T H.273).
 func colourSpace(f *astiav.Frame) astiav.ColorSpace {
 	return astiav.ColorSpace(frameOf(f).colorspace)
@@ -180,6 +186,14 @@ func fillPacket(p *astiav.Packet, data []byte) error {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(c.data)), len(data)), data)
 	c.flags |= C.AV_PKT_FLAG_KEY // or the PNG decoder adds the picture before
 	return nil
+}
+
+// recorded says that what comes from the network is all there already: a playlist that has its end, or a file whose server
+// tells its size and lets us go to any part of it. A duration tells both, but for files that do not say theirs.
+func recorded(context *astiav.FormatContext) bool {
+	c := formatOf(context)
+	playlist := c.ctx_flags&C.AVFMTCTX_UNSEEKABLE != 0 || C.GoString(c.iformat.name) == "hls" || C.GoString(c.iformat.name) == "dash"
+	return c.duration > 0 || !playlist && c.pb != nil && c.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0 && C.avio_size(c.pb) > 0
 }
 
 // reorderDelay is how many pictures the codec holds back to put B-frames in order.
