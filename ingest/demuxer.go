@@ -35,6 +35,7 @@ type demuxer struct {
 	waiting  int   // packets still to be skipped for want of a key frame
 	read     int64 // packets of the stream
 	given    int64 // pictures
+	sought   bool  // somewhere: then read and given do not count what there is
 	start    int64 // of a file, in the stream's time base: its times count from 0
 	pipe     int   // descriptor, -1 where there is none
 	opened   bool
@@ -229,7 +230,7 @@ func (d *demuxer) feed() error {
 		}
 		// FFmpeg calls it the end of the file, too, where a file lacks what its table of contents has. Tables count a few more in
 		// some formats, which leave out pictures that did not change.
-		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || d.read < promised*9/10 {
+		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || !d.sought && d.read < promised*9/10 {
 			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
 		}
 		if d.decoder.refused > 0 && !d.target.live {
@@ -250,6 +251,25 @@ func (d *demuxer) feed() error {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}
 	d.decoder.send(d.packet)
+	return nil
+}
+
+// seek makes next go on at a picture from which the decoder can begin, at or before pts as far as the container knows.
+func (d *demuxer) seek(ctx context.Context, pts time.Duration) error {
+	if d.target.live || d.pipe >= 0 {
+		return &Error{Op: "going back in", Source: d.target.shown, Kind: ErrUnsupported, Detail: "it can only be read forwards"}
+	}
+	d.watch(ctx)
+	if d.target.kind != kindFile {
+		d.interrupt.within(d.timeout)
+	}
+	tb := d.stream.TimeBase()
+	at := d.start + rescale(int64(pts)+1, int64(tb.Den()), int64(time.Second)*int64(tb.Num())) // PTS were rounded down
+	if err := seekBack(d.input, d.stream.Index(), at); err != nil {
+		return d.failure("going back in", err)
+	}
+	flush(d.decoder.context)
+	d.sought = true
 	return nil
 }
 

@@ -188,6 +188,22 @@ func fillPacket(p *astiav.Packet, data []byte) error {
 	return nil
 }
 
+// seekBack makes the next packet one from which the decoder can begin, at or before a time in the stream's time base.
+func seekBack(context *astiav.FormatContext, stream int, at int64) error {
+	if code := C.av_seek_frame(formatOf(context), C.int(stream), C.int64_t(at), C.AVSEEK_FLAG_BACKWARD); code < 0 {
+		return astiav.Error(code)
+	}
+	return nil
+}
+
+// flush makes the decoder forget the packets before.
+func flush(context *astiav.CodecContext) { C.avcodec_flush_buffers(contextOf(context)) }
+
+// contextOf reads the one field of go-astiav's CodecContext, for which it has no UnsafePointer.
+func contextOf(context *astiav.CodecContext) *C.AVCodecContext {
+	return *(**C.AVCodecContext)(unsafe.Pointer(context))
+}
+
 // recorded says that what comes from the network is all there already: a playlist that has its end, or a file whose server
 // tells its size and lets us go to any part of it. A duration tells both, but for files that do not say theirs.
 func recorded(context *astiav.FormatContext) bool {

@@ -82,6 +82,8 @@ type Stats struct {
 type source interface {
 	// next returns a picture with one reference, or io.EOF. Its Meta is complete but for Epoch and Frame.
 	next(ctx context.Context) (*frames.Picture, error)
+	// seek makes next go on at or before pts.
+	seek(ctx context.Context, pts time.Duration) error
 	info() Info
 	decodeErrors() int64
 	close()
@@ -140,6 +142,11 @@ func (r *Reader) Next(ctx context.Context) (*frames.Picture, error) {
 	r.frames++
 	return p, nil
 }
+
+// Seek makes Next go on earlier or later: with a picture at or before pts from which decoding can begin. Containers know such
+// places more or less exactly, so that the caller has to look at where it is. A source that can only be read forwards says
+// [ErrUnsupported].
+func (r *Reader) Seek(ctx context.Context, pts time.Duration) error { return r.source.seek(ctx, pts) }
 
 // rtpTime counts 90 kHz, as the preview track does.
 func rtpTime(pts time.Duration) uint32 {
