@@ -21,6 +21,15 @@ type decoder struct {
 	scaler   scaler
 	rotation frames.Rotation // of the stream; a frame may say otherwise
 	refused  int64           // packets refused and pictures mended
+	last     look
+}
+
+// look is how the frame decoded last was, beside its pixels.
+type look struct {
+	format               astiav.PixelFormat
+	space                astiav.ColorSpace
+	colourRange          astiav.ColorRange
+	interlaced, topFirst bool
 }
 
 // decoded is a picture and its time in the stream's time base.
@@ -132,6 +141,7 @@ func direct(f astiav.PixelFormat) (l layout, ok bool) {
 
 // picture describes the frame's planes and keeps a reference of the frame, or of its conversion, for them.
 func (d *decoder) picture(f *astiav.Frame) (decoded, error) {
+	d.last = lookAt(f)
 	l, ok := direct(f.PixelFormat())
 	space, full := spaceOf(colourSpace(f), f.Height()), l.full || f.ColorRange() == astiav.ColorRangeJpeg
 	var own *astiav.Frame

@@ -161,7 +161,7 @@ func (d *demuxer) findVideo(o Options) error {
 
 func (d *demuxer) describe(c *astiav.CodecParameters, duration int64) {
 	i := Info{
-		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(),
+		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(), Profile: int(c.Profile()),
 		PixelFormat: c.PixelFormat().Name(), ColourSpace: spaceName(c.ColorSpace()), ColourRange: rangeName(c.ColorRange(), c.PixelFormat()),
 		Rotation: d.decoder.rotation, BFrames: reorderDelay(d.input, d.stream.Index()) > 0, Once: d.pipe >= 0,
 	}
