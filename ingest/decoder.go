@@ -19,7 +19,8 @@ type decoder struct {
 	context  *astiav.CodecContext
 	frame    *astiav.Frame
 	scaler   scaler
-	rotation frames.Rotation // of the stream; a frame may say otherwise
+	rotation frames.Rotation // of the stream
+	turned   frames.Rotation // of a frame that said otherwise, and of those after it up to the next key frame
 	refused  int64           // packets refused and pictures mended
 	last     look
 }
@@ -166,11 +167,14 @@ func (d *decoder) picture(f *astiav.Frame) (decoded, error) {
 		}
 	}
 	p := &frames.Picture{
-		Width: f.Width(), Height: f.Height(), Format: l.format, Matrix: matrixOf(space), FullRange: full, Rotation: d.rotation,
+		Width: f.Width(), Height: f.Height(), Format: l.format, Matrix: matrixOf(space), FullRange: full,
 	}
 	if side := f.SideData(astiav.FrameSideDataTypeDisplaymatrix); side != nil {
-		p.Rotation = rotationOf(side.Data())
+		d.turned = rotationOf(side.Data())
+	} else if isKey(f) {
+		d.turned = d.rotation
 	}
+	p.Rotation = d.turned
 	strides := own.Linesize()
 	for i, size := range planeSizes(l.format, p.Width, p.Height) {
 		if size.width > 0 {

@@ -155,6 +155,7 @@ func (d *demuxer) findVideo(o Options) error {
 		return d.failure("opening", err)
 	}
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
+	d.decoder.turned = d.decoder.rotation
 	d.describe(c, duration)
 	return nil
 }

@@ -205,6 +205,8 @@ func contextOf(context *astiav.CodecContext) *C.AVCodecContext {
 	return *(**C.AVCodecContext)(unsafe.Pointer(context))
 }
 
+func isKey(f *astiav.Frame) bool { return frameOf(f).key_frame != 0 }
+
 func lookAt(f *astiav.Frame) look {
 	c := frameOf(f)
 	return look{format: f.PixelFormat(), space: colourSpace(f), colourRange: f.ColorRange(), interlaced: c.interlaced_frame != 0, topFirst: c.top_field_first != 0}
