@@ -36,7 +36,7 @@ type demuxer struct {
 	read     int64 // packets of the stream
 	given    int64 // pictures
 	sought   bool  // somewhere: then read and given do not count what there is
-	start    int64 // of a file, in the stream's time base: its times count from 0
+	start    int64 // of a recording, in the stream's time base: its times count from 0
 	pipe     int   // descriptor, -1 where there is none
 	opened   bool
 	closed   bool
@@ -139,16 +139,13 @@ func (d *demuxer) findVideo(o Options) error {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrTooLarge, Detail: fmt.Sprintf("%d×%d is more than %d pixels", c.Width(), c.Height(), o.MaxPixels)}
 	}
 	duration := d.input.Duration()
-	switch {
-	case d.target.kind == kindNetwork && !d.target.live:
+	if d.target.kind == kindNetwork && !d.target.live {
 		d.target.live = !recorded(d.input)
-	case d.target.kind == kindFile:
-		if start := d.stream.StartTime(); start > -1<<62 {
-			d.start = start
-		}
 	}
 	if d.target.live {
 		d.waiting = maxKeyframeWait
+	} else if start := d.stream.StartTime(); start > -1<<62 {
+		d.start = start
 	}
 	var err error
 	if d.decoder, err = newDecoder(c, o, d.target.live); err != nil {
