@@ -67,8 +67,12 @@ type NATS struct {
 	Frames          bool   `yaml:"frames"`
 	Batch           Batch  `yaml:"batch"`
 	JetStream       bool   `yaml:"jetstream"`
-	CredentialsFile string `yaml:"credentials_file"`
+	Username        string `yaml:"username"` // excludes the three files below and a user in the URL, as each of them does the others
+	Password        Secret `yaml:"password"`
+	PasswordFile    string `yaml:"password_file"` // excludes Password
 	TokenFile       string `yaml:"token_file"`
+	NkeyFile        string `yaml:"nkey_file"`
+	CredentialsFile string `yaml:"credentials_file"`
 	TLS             TLS    `yaml:"tls"`
 }
 
@@ -79,9 +83,11 @@ type Batch struct {
 	Age   Duration `yaml:"age"` // 0: no limit
 }
 
-// TLS names the certificate authority of the server; empty takes the system's.
+// TLS names PEM files.
 type TLS struct {
-	CAFile string `yaml:"ca_file"`
+	CAFile   string `yaml:"ca_file"`   // the authority of the server's certificate; empty: the system's
+	CertFile string `yaml:"cert_file"` // what we show; with KeyFile, or neither
+	KeyFile  string `yaml:"key_file"`
 }
 
 // HTTP is the control and preview server.

@@ -87,6 +87,7 @@ func (m *natsMetrics) Collect(to chan<- prometheus.Metric) {
 	to <- m.published.sample(float64(s.Published), "ok")
 	to <- m.published.sample(float64(s.Down), "disconnected")
 	to <- m.published.sample(float64(s.TooLarge), "too_large")
+	to <- m.published.sample(float64(s.Denied), "denied")
 	to <- m.published.sample(float64(s.Failed), "error")
 	to <- m.bytes.sample(float64(s.Bytes))
 	to <- m.reconnects.sample(float64(s.Reconnects))

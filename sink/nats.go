@@ -2,24 +2,20 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"maskstream/configs"
 	"maskstream/rle"
 )
 
 // headerRoom is kept free of every message for its header: Content-Type and a Nats-Msg-Id of a stream name of 64 bytes and
 // five numbers.
 const headerRoom = 512
-
-var (
-	subjectToken  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	subjectPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
-)
 
 // StreamOptions is how one stream is published.
 type StreamOptions struct {
@@ -42,8 +38,8 @@ type NATS struct {
 // NewNATS publishes over a connection that others share; it refuses names that are no subject tokens.
 func NewNATS(connection *Connection, o StreamOptions) (*NATS, error) {
 	// The client library lets wildcards and empty tokens through.
-	if !subjectToken.MatchString(o.Stream) || !subjectPrefix.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("NATS subject %q.%q: names consist of A–Z a–z 0–9 _ -", o.Prefix, o.Stream)
+	if err := errors.Join(configs.CheckStreamName(o.Stream), configs.CheckPrefix(o.Prefix)); err != nil {
+		return nil, fmt.Errorf("NATS subject: %w", err)
 	}
 	return &NATS{connection: connection, options: o, base: o.Prefix + "." + o.Stream + ".", batcher: rle.NewBatcher(o.Batch)}, nil
 }
@@ -127,13 +123,13 @@ func (n *NATS) room() int { return max(1, n.connection.limit()-headerRoom) }
 func (n *NATS) send(kind string, messages []rle.Message, encoding error) {
 	if encoding != nil {
 		n.connection.droppedLarge.Add(1)
-		n.connection.complain("NATS message dropped", encoding)
+		n.connection.trouble.tellOnce("NATS message dropped", encoding)
 		return
 	}
 	for i, m := range messages {
 		if len(m.Omitted) > 0 {
 			n.connection.droppedLarge.Add(int64(len(m.Omitted)))
-			n.connection.complain("NATS frame message without some objects", fmt.Errorf("objects %v: %w", m.Omitted, errTooLarge))
+			n.connection.trouble.tellOnce("NATS frame message without some objects", fmt.Errorf("objects %v: %w", m.Omitted, errTooLarge))
 		}
 		header := nats.Header{"Content-Type": []string{"application/json"}}
 		if m.ID != "" {

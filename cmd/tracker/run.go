@@ -164,7 +164,8 @@ func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
 		url, b.where = embedded.URL(), embedded.URL()
 	}
 	connection, err := sink.Connect(sink.NATSOptions{
-		URL: url, CredentialsFile: c.CredentialsFile, TokenFile: c.TokenFile, CAFile: c.TLS.CAFile, Name: "tracker", Log: log,
+		URL: url, Username: c.Username, Password: string(c.Password), PasswordFile: c.PasswordFile, TokenFile: c.TokenFile, NkeyFile: c.NkeyFile,
+		CredentialsFile: c.CredentialsFile, CAFile: c.TLS.CAFile, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Name: "tracker", Log: log,
 	})
 	if err != nil {
 		if b.embedded != nil {
