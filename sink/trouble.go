@@ -71,7 +71,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w: name its authority's certificate as nats.tls.ca_file", err)
 	case errors.As(err, &host):
 		return fmt.Errorf("%w: use the name in the certificate in nats.url", err)
-	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"):
+	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"),
+		strings.Contains(text, "after TLS handshake"): // it says so too late for a client that writes already
 		return fmt.Errorf("%w: the server wants a certificate of ours that it trusts: nats.tls.cert_file and key_file", err)
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return fmt.Errorf("%w: the server has no TLS: write nats:// and leave nats.tls out, or turn it on there", err)
