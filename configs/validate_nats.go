@@ -3,6 +3,7 @@ package configs
 import (
 	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,7 +31,7 @@ func (v validator) nats(n *NATS) error {
 	case n.Batch.Bytes < 1024:
 		return v.errorf("nats.batch.bytes", "%d: at least 1KiB", n.Batch.Bytes)
 	}
-	return firstError(func() error { return v.identity(n) }, func() error { return v.tls(n.TLS) })
+	return firstError(func() error { return v.identity(n) }, func() error { return v.tls(n.TLS) }, func() error { return v.stored(n) })
 }
 
 // identity refuses two ways to say who we are, and half a one.
@@ -54,6 +55,19 @@ func (v validator) identity(n *NATS) error {
 		return v.errorf("nats.password_file", "password and password_file exclude each other")
 	case (n.Password != "" || n.PasswordFile != "") && n.Username == "":
 		return v.errorf("nats.username", "there is a password and no username")
+	}
+	return nil
+}
+
+// storeName is what JetStream takes as a stream's name and every tool can type.
+var storeName = regexp.MustCompile(`^[A-Za-z0-9_-]{0,255}$`)
+
+func (v validator) stored(n *NATS) error {
+	switch {
+	case !storeName.MatchString(n.Store.Name):
+		return v.errorf("nats.store.name", "%q: use A–Z a–z 0–9 _ -", n.Store.Name)
+	case n.Spool.Bytes < 1<<20:
+		return v.errorf("nats.spool.bytes", "%d: at least 1MiB", n.Spool.Bytes)
 	}
 	return nil
 }
