@@ -7,12 +7,12 @@ import (
 
 // lane does requests one after the other, on a goroutine that lives while there are any.
 type lane struct {
-	most    int // that wait
+	most    int // that wait or are under way
 	workers *sync.WaitGroup
 
 	mu      sync.Mutex
 	waiting []func() error
-	working bool
+	open    int // these and the one under way
 	done    laneStats
 }
 
@@ -28,26 +28,21 @@ type laneStats struct {
 func (l *lane) add(request func() error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting) >= l.most {
+	if l.open >= l.most {
 		l.done.Busy++
 		return false
 	}
 	l.waiting = append(l.waiting, request)
-	if !l.working {
-		l.working = true
+	if l.open++; l.open == 1 {
 		l.workers.Go(l.work)
 	}
 	return true
 }
 
+// work ends in the moment in which nothing is open, so that the next request begins it anew.
 func (l *lane) work() {
-	for {
+	for ended := false; !ended; {
 		l.mu.Lock()
-		if len(l.waiting) == 0 {
-			l.working = false
-			l.mu.Unlock()
-			return
-		}
 		request := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		l.mu.Unlock()
@@ -60,6 +55,8 @@ func (l *lane) work() {
 		if err != nil {
 			l.done.Failed++
 		}
+		l.open--
+		ended = l.open == 0
 		l.mu.Unlock()
 	}
 }

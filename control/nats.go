@@ -25,7 +25,7 @@ type NATSOptions struct {
 // and requests of one stream do not wait for another's. There is no queue group: with two trackers on a server, each answers for
 // the streams that it has. What none of them has is not_found at once, see [stray].
 //
-// A request never waits long for nothing: of one verb of one stream a few wait, in their order, and further ones are refused as
+// A request never waits long for nothing: of one verb of one stream a few wait and are done in their order, and further ones are refused as
 // busy. STATS therefore counts what came in and what was refused at once, and its "data" what became of the rest.
 //
 // A reply is the JSON of the HTTP door. An error has its code's number and its message in the service error headers, and the

@@ -77,7 +77,7 @@ func TestOfAHundredPromptsEachIsAnsweredOrRefusedAtOnce(t *testing.T) {
 	inbox := replies(t, nc, "demo.prompt", `{"points":[[120,90]],"labels":[1]}`, requests)
 	// None of the prompts gets through yet: whoever has an answer was refused without waiting for the others.
 	busy := 0
-	for range requests - maxWaiting - 1 {
+	for range requests - maxWaiting {
 		m, err := inbox.NextMsg(30 * time.Second)
 		if err != nil {
 			t.Fatalf("after %d answers: %v", busy, err)
@@ -91,7 +91,7 @@ func TestOfAHundredPromptsEachIsAnsweredOrRefusedAtOnce(t *testing.T) {
 	ask(t, nc, "demo.status", "")
 	close(stream.prompts)
 	answered := 0
-	for range maxWaiting + 1 {
+	for range maxWaiting {
 		m, err := inbox.NextMsg(30 * time.Second)
 		if err != nil {
 			t.Fatalf("after %d masks: %v", answered, err)
