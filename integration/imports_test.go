@@ -31,7 +31,7 @@ var floors = [][]string{
 	{"control", "model/ort", "model/amg"},
 	{"propagate"},
 	{"internal/clip", "internal/stream"},
-	{"cmd/tracker"},
+	{"cmd/tracker", "examples/go"},
 }
 
 // onlyImporter is the package that alone knows a library, so that replacing the library changes one package.
