@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/asticode/go-astiav"
 )
 
 // resolve asks for the host's address in Go, where it can be cancelled; FFmpeg's own question cannot.
@@ -41,7 +44,7 @@ func inputOptions(o Options, t *target) (kv [][2]string) {
 	case t.kind == kindFile:
 		return [][2]string{{"protocol_whitelist", "file,crypto,data"}}
 	case t.kind == kindDevice:
-		return nil
+		return t.options
 	case t.rtsp():
 		kv = [][2]string{
 			{"timeout", later}, // not stimeout, not rw_timeout: neither bounds RTSP
@@ -70,4 +73,14 @@ func inputOptions(o Options, t *target) (kv [][2]string) {
 	}
 	// A playlist from the network must not lead to local files.
 	return append(kv, [2]string{"protocol_whitelist", "rtp,srtp,rtsp,rtsps,udp,tcp,tls,crypto,http,https,httpproxy,rtmp,rtmps,srt,data"})
+}
+
+// unused is the first option that nobody has taken, and that is not passed down; nil where there is none.
+func unused(options *astiav.Dictionary) *astiav.DictionaryEntry {
+	every := astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)
+	left := options.Get("", nil, every)
+	for left != nil && slices.Contains(passedDown, left.Key()) {
+		left = options.Get("", left, every)
+	}
+	return left
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -36,7 +35,8 @@ type demuxer struct {
 	waiting  int     // packets still to be skipped for want of a key frame
 	read     int64   // packets of the stream
 	given    int64   // pictures
-	start    int64   // of a file, in the stream's time base: its times count from 0
+	sought   bool    // somewhere: then read and given do not count what there is
+	start    int64   // of a recording, in the stream's time base: its times count from 0
 	pipe     int     // descriptor, -1 where there is none
 	tunnel   *tunnel // nil where FFmpeg connects by itself
 	opened   bool
@@ -48,6 +48,9 @@ const maxKeyframeWait = 300
 
 func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err error) {
 	if err := resolve(ctx, o, t); err != nil {
+		return nil, err
+	}
+	if err := t.missing(); err != nil {
 		return nil, err
 	}
 	from, pipe := t.open, -1
@@ -113,16 +116,6 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 	return d, nil
 }
 
-// unused is the first option that nobody has taken, and that is not passed down; nil where there is none.
-func unused(options *astiav.Dictionary) *astiav.DictionaryEntry {
-	every := astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)
-	left := options.Get("", nil, every)
-	for left != nil && slices.Contains(passedDown, left.Key()) {
-		left = options.Get("", left, every)
-	}
-	return left
-}
-
 // watch makes the end of ctx end whatever FFmpeg is waiting in.
 func (d *demuxer) watch(ctx context.Context) {
 	if d.watched == ctx {
@@ -157,42 +150,27 @@ func (d *demuxer) findVideo(o Options) error {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrTooLarge, Detail: fmt.Sprintf("%d×%d is more than %d pixels", c.Width(), c.Height(), o.MaxPixels)}
 	}
 	duration := d.input.Duration()
-	switch {
-	case d.target.kind == kindNetwork && duration <= 0:
-		d.target.live = true
-	case d.target.kind == kindFile:
-		if start := d.stream.StartTime(); start > -1<<62 {
-			d.start = start
-		}
+	if d.target.kind == kindNetwork && !d.target.live {
+		d.target.live = !recorded(d.input)
 	}
 	if d.target.live {
 		d.waiting = maxKeyframeWait
+	} else if start := d.stream.StartTime(); start > -1<<62 {
+		d.start = start
 	}
 	var err error
 	if d.decoder, err = newDecoder(c, o, d.target.live); err != nil {
 		return d.failure("opening", err)
 	}
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
+	d.decoder.turned = d.decoder.rotation
 	d.describe(c, duration)
 	return nil
 }
 
-// unknownCodec names the codec of the first video stream that this FFmpeg has no decoder for, as far as it has a name.
-func unknownCodec(streams []*astiav.Stream) (name string, found bool) {
-	for _, s := range streams {
-		if c := s.CodecParameters(); c.MediaType() == astiav.MediaTypeVideo && astiav.FindDecoder(c.CodecID()) == nil {
-			if name = c.CodecID().Name(); name != "none" {
-				return " in " + name, true
-			}
-			return "", true
-		}
-	}
-	return "", false
-}
-
 func (d *demuxer) describe(c *astiav.CodecParameters, duration int64) {
 	i := Info{
-		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(),
+		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(), Profile: int(c.Profile()),
 		PixelFormat: c.PixelFormat().Name(), ColourSpace: spaceName(c.ColorSpace()), ColourRange: rangeName(c.ColorRange(), c.PixelFormat()),
 		Rotation: d.decoder.rotation, BFrames: reorderDelay(d.input, d.stream.Index()) > 0, Once: d.pipe >= 0,
 	}
@@ -261,11 +239,11 @@ func (d *demuxer) feed() error {
 		}
 		// FFmpeg calls it the end of the file, too, where a file lacks what its table of contents has. Tables count a few more in
 		// some formats, which leave out pictures that did not change.
-		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || d.read < promised*9/10 {
+		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || !d.sought && d.read < promised*9/10 {
 			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
 		}
 		if d.decoder.refused > 0 && !d.target.live {
-			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "packets", d.decoder.refused)
+			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "decode_errors", d.decoder.refused)
 		}
 		d.decoder.drain()
 		return nil
@@ -282,6 +260,25 @@ func (d *demuxer) feed() error {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}
 	d.decoder.send(d.packet)
+	return nil
+}
+
+// seek makes next go on at a picture from which the decoder can begin, at or before pts as far as the container knows.
+func (d *demuxer) seek(ctx context.Context, pts time.Duration) error {
+	if d.target.live || d.pipe >= 0 {
+		return &Error{Op: "going back in", Source: d.target.shown, Kind: ErrUnsupported, Detail: "it can only be read forwards"}
+	}
+	d.watch(ctx)
+	if d.target.kind != kindFile {
+		d.interrupt.within(d.timeout)
+	}
+	tb := d.stream.TimeBase()
+	at := d.start + rescale(int64(pts)+1, int64(tb.Den()), int64(time.Second)*int64(tb.Num())) // PTS were rounded down
+	if err := seekBack(d.input, d.stream.Index(), at); err != nil {
+		return d.failure("going back in", err)
+	}
+	flush(d.decoder.context)
+	d.sought = true
 	return nil
 }
 

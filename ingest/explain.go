@@ -9,6 +9,8 @@ import (
 	"net/textproto"
 	"strings"
 	"time"
+
+	"github.com/asticode/go-astiav"
 )
 
 // explain looks for the cause of a failure that FFmpeg does not tell: it asks the server once more, in Go. Where that finds
@@ -102,4 +104,17 @@ func understood(methods []string) bool {
 		}
 	}
 	return false
+}
+
+// unknownCodec names the codec of the first video stream that this FFmpeg has no decoder for, as far as it has a name.
+func unknownCodec(streams []*astiav.Stream) (name string, found bool) {
+	for _, s := range streams {
+		if c := s.CodecParameters(); c.MediaType() == astiav.MediaTypeVideo && astiav.FindDecoder(c.CodecID()) == nil {
+			if name = c.CodecID().Name(); name != "none" {
+				return " in " + name, true
+			}
+			return "", true
+		}
+	}
+	return "", false
 }

@@ -118,8 +118,8 @@ func (s *service) readiness(t *testing.T) (r readiness, status int) {
 	return r, status
 }
 
-// metric is the sum of a metric's samples that have all the labels.
-func (s *service) metric(t *testing.T, name string, labels ...string) (sum float64) {
+// sum adds up a metric's samples that have all the labels.
+func (s *service) sum(t *testing.T, name string, labels ...string) (total float64) {
 	t.Helper()
 	for line := range strings.Lines(s.text(t, "/metrics")) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -132,10 +132,10 @@ func (s *service) metric(t *testing.T, name string, labels ...string) (sum float
 			wanted = wanted && strings.Contains(series, label)
 		}
 		if v, err := strconv.ParseFloat(value, 64); err == nil && wanted {
-			sum += v
+			total += v
 		}
 	}
-	return sum
+	return total
 }
 
 // until waits for what has to come, however slow the machine is.

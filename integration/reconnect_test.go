@@ -28,22 +28,22 @@ func reconnects(t *testing.T, cycles int) {
 	for epoch := 1; epoch <= warm; epoch++ {
 		cycle(epoch)
 	}
-	goroutines, resident := s.metric(t, "go_goroutines"), s.metric(t, "process_resident_memory_bytes")
-	descriptors := s.metric(t, "process_open_fds")
+	goroutines, resident := s.sum(t, "go_goroutines"), s.sum(t, "process_resident_memory_bytes")
+	descriptors := s.sum(t, "process_open_fds")
 	for epoch := warm + 1; epoch <= warm+cycles; epoch++ {
 		cycle(epoch)
 		if epoch%10 == 0 {
-			t.Logf("after %d: %v goroutines, %.1f MiB, %v descriptors", epoch, s.metric(t, "go_goroutines"), s.metric(t, "process_resident_memory_bytes")/(1<<20), s.metric(t, "process_open_fds"))
+			t.Logf("after %d: %v goroutines, %.1f MiB, %v descriptors", epoch, s.sum(t, "go_goroutines"), s.sum(t, "process_resident_memory_bytes")/(1<<20), s.sum(t, "process_open_fds"))
 		}
 	}
-	more := s.metric(t, "go_goroutines") - goroutines
-	grown := (s.metric(t, "process_resident_memory_bytes") - resident) / (1 << 20)
-	opened := s.metric(t, "process_open_fds") - descriptors
+	more := s.sum(t, "go_goroutines") - goroutines
+	grown := (s.sum(t, "process_resident_memory_bytes") - resident) / (1 << 20)
+	opened := s.sum(t, "process_open_fds") - descriptors
 	t.Logf("%d cycles: %v goroutines then %+v, %.1f MiB then %+.1f, %v descriptors then %+v", cycles, goroutines, more, resident/(1<<20), grown, descriptors, opened)
 	if more > 3 || grown > 24 || opened > 3 { // one lost connection a cycle would be far more over 50
 		t.Errorf("%+v goroutines, %+.1f MiB, %+v descriptors after %d cycles", more, grown, opened, cycles)
 	}
-	if got := s.metric(t, "tracker_source_reconnects_total", `stream="gate"`); int(got) != warm+cycles {
+	if got := s.sum(t, "tracker_source_reconnects_total", `stream="gate"`); int(got) != warm+cycles {
 		t.Errorf("%v reconnects are counted of %d", got, warm+cycles)
 	}
 }

@@ -41,7 +41,7 @@ func TestServiceLoopsAFileAndSaysWhichOneIsMissing(t *testing.T) {
 	if got := r.Streams["missing"]; status != 503 || !slices.Equal(r.Down, []string{"missing"}) || got.State != "ended" || got.Code != "not_found" || !strings.Contains(got.Error, missing) {
 		t.Errorf("/readyz: %d %+v", status, r)
 	}
-	if n := s.metric(t, "tracker_source_failures_total", `stream="missing"`, `reason="not_found"`); n != 1 {
+	if n := s.sum(t, "tracker_source_failures_total", `stream="missing"`, `reason="not_found"`); n != 1 {
 		t.Errorf("%v failures are counted", n)
 	}
 }

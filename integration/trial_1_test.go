@@ -34,8 +34,8 @@ func TestTrial1CameraDownKilledBack(t *testing.T) {
 
 			plug.Close()
 			until(t, "word that the camera is down again", func() bool { r, _ := s.readiness(t); return r.Streams["gate"].State == "down" })
-			failed := s.metric(t, "tracker_source_failures_total", `stream="gate"`)
-			until(t, "more tries", func() bool { return s.metric(t, "tracker_source_failures_total", `stream="gate"`) >= failed+2 })
+			failed := s.sum(t, "tracker_source_failures_total", `stream="gate"`)
+			until(t, "more tries", func() bool { return s.sum(t, "tracker_source_failures_total", `stream="gate"`) >= failed+2 })
 			undisturbed, _ := bus.frames(t, "other")
 			start(t, camera)
 			back := returned(t, bus, 1)
@@ -65,7 +65,7 @@ func TestTrial1CameraDownKilledBack(t *testing.T) {
 				t.Errorf("the other stream was disturbed: %d then %d frames, %d events", len(undisturbed), len(others), len(bus.events(t, "other")))
 			}
 
-			tries := s.metric(t, "tracker_source_failures_total", `stream="gate"`)
+			tries := s.sum(t, "tracker_source_failures_total", `stream="gate"`)
 			if code := s.end(t); code != 0 {
 				t.Errorf("exit status %d after SIGTERM", code)
 			}

@@ -118,7 +118,7 @@ type Event struct {
 	Epoch  *int      `json:"epoch,omitempty"`
 	Frames *int      `json:"frames,omitempty"` // of reverse_done: results of the pass
 	Code   string    `json:"code,omitempty"`   // of stream_down: what is wrong, in a word: "auth_failed", "timeout", …
-	Reason string    `json:"reason,omitempty"` // of reverse_done: why the pass ended early
+	Reason string    `json:"reason,omitempty"` // of stream_down and epoch: why; of reverse_done: why the pass ended early
 }
 
 // Status is the message on <prefix>.<stream>.status, once a second.
