@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"maskstream/model"
 	"maskstream/model/nano"
@@ -194,10 +195,22 @@ func FuzzParseConfig(f *testing.F) {
 	for _, c := range faults {
 		f.Add(edited(f, c.from, c.to))
 	}
+	for _, c := range edgeFaults {
+		f.Add(replaced(f, edge, c.from, c.to))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		config, err := ParseConfig("fuzz", text)
-		if err == nil && config.PointerTokens() < 1 {
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") || !utf8.ValidString(err.Error()) {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		if config.PointerTokens() < 1 {
 			t.Errorf("accepted: %+v", config)
+		}
+		if err := supported(config); err != nil {
+			t.Errorf("accepted, and then %v", err)
 		}
 	})
 }
