@@ -140,6 +140,7 @@ var wrong = map[string]struct {
 	text, env, want string
 }{
 	"syntax":                     {text: "streams: [", want: "t.yaml:1:10: no YAML"},
+	"tab":                        {text: "streams:\n\t- name: a", want: "t.yaml:2:1: no YAML: a tab, where YAML wants spaces"},
 	"text of 16 bits":            {text: "\xff\xfes\x00", want: "t.yaml: it is not UTF-8"},
 	"nesting without end":        {text: "streams: " + strings.Repeat("[", 200_000), want: "t.yaml:1:74: more than 64 levels deep"},
 	"duplicate key":              {text: gate + "log: {level: info, level: warn}", want: "t.yaml:4:20: "},
@@ -195,6 +196,7 @@ var wrong = map[string]struct {
 	"variable not closed":        {text: gate + "    username: a${NO_SUCH", want: "is not closed"},
 	"no secret file":             {text: gate + "    username: a\n    password: ${file:/no/such}", want: "t.yaml:5:15: streams[0].password: secret: open /no/such"},
 	"unknown variable":           {text: gate, env: "TRACKER_NATS_ULR=x", want: `environment variable TRACKER_NATS_ULR sets no key: did you mean "TRACKER_NATS_URL"?`},
+	"variable of raw bytes":      {text: gate, env: "TRACKER_\x9f=1", want: "environment variable TRACKER_? sets no key"},
 	"variable for stream 7":      {text: gate, env: "TRACKER_STREAMS_7_URL=x", want: "sets no key"},
 	"variable of the wrong type": {text: gate, env: "TRACKER_NATS_BATCH_COUNT=x", want: `environment variable TRACKER_NATS_BATCH_COUNT: "x" is no whole number`},
 	"variable that is refused":   {text: gate, env: "TRACKER_LOG_LEVEL=loud", want: "environment variable TRACKER_LOG_LEVEL: log.level: unknown value"},
@@ -208,7 +210,7 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 			if err == nil {
 				t.Fatal("accepted")
 			}
-			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "geh") {
+			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "geh") || !utf8.ValidString(err.Error()) {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
 		})
