@@ -145,7 +145,8 @@ func initialise(library string) error {
 		}
 	}
 	onnxruntime.SetSharedLibraryPath(library)
-	if err := onnxruntime.InitializeEnvironment(onnxruntime.WithLogLevelError()); err != nil {
+	// What fails comes back as an error; the library would print it as well, in lines of its own.
+	if err := onnxruntime.InitializeEnvironment(onnxruntime.WithLogLevelFatal()); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrLibrary, library, err)
 	}
 	return nil
