@@ -79,11 +79,11 @@ func editedWeights(t *testing.T, good string, edit func(map[string]*weight)) str
 	}
 	path := filepath.Join(t.TempDir(), "edited.safetensors")
 	prefix := []byte{byte(len(text)), byte(len(text) >> 8), byte(len(text) >> 16), 0, 0, 0, 0, 0}
-	write(t, path, string(prefix)+string(text)+string(data))
+	put(t, path, string(prefix)+string(text)+string(data))
 	return path
 }
 
-func write(t *testing.T, path, content string) {
+func put(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestAModelThatCannotBeSaysWhyInOneLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		short := filepath.Join(t.TempDir(), "cut"+filepath.Ext(path))
-		write(t, short, string(content[:int(share*float64(len(content)))]))
+		put(t, short, string(content[:int(share*float64(len(content)))]))
 		return short
 	}
 	configured := func(from, to string) string {
@@ -114,12 +114,12 @@ func TestAModelThatCannotBeSaysWhyInOneLine(t *testing.T) {
 			t.Fatalf("no %q in the configuration: %v", from, err)
 		}
 		path := filepath.Join(t.TempDir(), "edited.yaml")
-		write(t, path, strings.Replace(string(text), from, to, 1))
+		put(t, path, strings.Replace(string(text), from, to, 1))
 		return path
 	}
 	file := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)
-		write(t, path, content)
+		put(t, path, content)
 		return path
 	}
 	type row struct {
@@ -256,7 +256,7 @@ func TestAServiceThatCannotBeginSaysWhyInItsLastLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "service.yaml")
-			write(t, path, c.config)
+			put(t, path, c.config)
 			r := confined(t, "", "run", "-c", path)
 			lines := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
 			last := lines[len(lines)-1]
