@@ -144,8 +144,8 @@ func TestTheServiceManagerAndTheHealthCheckSeeTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer manager.Close()
-	put(t, filepath.Join(folder, "secrets_http"), "geheim\n")
-	put(t, config, "streams: [{name: gate, url: 'testscene:'}]\nnats: {embedded: true, url: 'nats://127.0.0.1:0'}\n"+
+	write(t, filepath.Join(folder, "secrets_http"), "geheim\n")
+	write(t, config, "streams: [{name: gate, url: 'testscene:'}]\nnats: {embedded: true, url: 'nats://127.0.0.1:0'}\n"+
 		"http: {listen: '127.0.0.1:0', token_file: '${CREDENTIALS_DIRECTORY}/secrets_http'}\n")
 	command := exec.CommandContext(t.Context(), tracker, "run", "-c", config)
 	command.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=200000", "CREDENTIALS_DIRECTORY="+folder)
@@ -234,7 +234,7 @@ func TestTheUnitIsOneThatSystemdTakes(t *testing.T) {
 		t.Skip("systemd-analyze is not here: apt-get install systemd, then go test ./integration -run TheUnit")
 	}
 	path := filepath.Join(t.TempDir(), "tracker.service")
-	put(t, path, strings.ReplaceAll(string(unit), "/opt/maskstream/bin/tracker", tracker))
+	write(t, path, strings.ReplaceAll(string(unit), "/opt/maskstream/bin/tracker", tracker))
 	if out, err := exec.Command(analyze, "verify", path).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v: %s", err, out)
 	}

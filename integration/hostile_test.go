@@ -79,15 +79,8 @@ func editedWeights(t *testing.T, good string, edit func(map[string]*weight)) str
 	}
 	path := filepath.Join(t.TempDir(), "edited.safetensors")
 	prefix := []byte{byte(len(text)), byte(len(text) >> 8), byte(len(text) >> 16), 0, 0, 0, 0, 0}
-	put(t, path, string(prefix)+string(text)+string(data))
+	write(t, path, string(prefix)+string(text)+string(data))
 	return path
-}
-
-func put(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 const picture = "testdata/random64/frames/00000.png"
@@ -105,7 +98,7 @@ func TestAModelThatCannotBeSaysWhyInOneLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		short := filepath.Join(t.TempDir(), "cut"+filepath.Ext(path))
-		put(t, short, string(content[:int(share*float64(len(content)))]))
+		write(t, short, string(content[:int(share*float64(len(content)))]))
 		return short
 	}
 	configured := func(from, to string) string {
@@ -114,12 +107,12 @@ func TestAModelThatCannotBeSaysWhyInOneLine(t *testing.T) {
 			t.Fatalf("no %q in the configuration: %v", from, err)
 		}
 		path := filepath.Join(t.TempDir(), "edited.yaml")
-		put(t, path, strings.Replace(string(text), from, to, 1))
+		write(t, path, strings.Replace(string(text), from, to, 1))
 		return path
 	}
 	file := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)
-		put(t, path, content)
+		write(t, path, content)
 		return path
 	}
 	type row struct {
@@ -238,11 +231,16 @@ func TestAServiceThatCannotBeginSaysWhyInItsLastLine(t *testing.T) {
 	}
 	defer taken.Close()
 	const stream, bus = "streams: [{name: gate, url: 'testscene:', model: nano}]\n", "nats: {embedded: true, url: 'nats://127.0.0.1:0'}\n"
+	small := strings.Replace(stream, "nano", seededWeights(t, "testdata/seeded/shapes.json.gz", "sam2_small"), 1)
+	configured := strings.Replace(small, "}]", ", model_config: testdata/seeded/sam2_small.yaml}]", 1)
 	for _, c := range []struct {
 		name, config string
 		status       int
 		says         string
 	}{
+		{"a model that its weights do not tell", small + bus, 2, "give its configuration with --model-config FILE.yaml (a stream: model_config)"},
+		{"a model configuration that is none", strings.Replace(configured, "sam2_small.yaml", "none.yaml", 1) + bus, 2, "stream gate: model configuration: open testdata/seeded/none.yaml"},
+		{"a model with its configuration, and then the port", configured + bus + "http: {listen: '" + taken.Addr().String() + "'}", 1, "another program uses this port"},
 		{"a port that is taken", stream + bus + "http: {listen: '" + taken.Addr().String() + "'}", 1, "http.listen " + taken.Addr().String() + ": another program uses this port: end it, or choose another port"},
 		{"no token", stream + bus + "http: {listen: '127.0.0.1:0', token_file: /none}", 2, "http.token_file: secret: open /none"},
 		{"no model", strings.Replace(stream, "nano", "none.pt", 1) + bus, 2, "stream gate: checkpoint none.pt: no such file"},
@@ -256,7 +254,7 @@ func TestAServiceThatCannotBeginSaysWhyInItsLastLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "service.yaml")
-			put(t, path, c.config)
+			write(t, path, c.config)
 			r := confined(t, "", "run", "-c", path)
 			lines := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
 			last := lines[len(lines)-1]
