@@ -269,3 +269,24 @@ func TestAServiceThatCannotBeginSaysWhyInItsLastLine(t *testing.T) {
 		})
 	}
 }
+
+func TestALibraryThatIsNoneSaysWhatToDoInOneLine(t *testing.T) {
+	folder := t.TempDir()
+	program := filepath.Join(folder, "tracker")
+	if err := os.Link(tracker, program); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"an empty file": "", "text": strings.Repeat("no library\n", 1000)} {
+		t.Run(name, func(t *testing.T) {
+			library := filepath.Join(folder, "libonnxruntime.so")
+			write(t, library, content)
+			command := exec.Command(program, "segment", picture, "--point", "10,10")
+			var stdout, stderr bytes.Buffer
+			command.Stdout, command.Stderr = &stdout, &stderr
+			if err := command.Run(); err == nil {
+				t.Fatal("it ran")
+			}
+			refused(t, result{stdout.String(), stderr.String(), command.ProcessState.ExitCode()}, 1, library+" cannot be opened", "run `make setup`, or install it again beside the executable")
+		})
+	}
+}
