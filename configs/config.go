@@ -24,7 +24,8 @@ type Stream struct {
 	Loop         bool      `yaml:"loop"`    // a file starts over at its end
 	Policy       string    `yaml:"policy"`  // newest, every
 	Model        string    `yaml:"model"`
-	Device       string    `yaml:"device"` // auto, cpu, cuda, cuda:N
+	ModelConfig  string    `yaml:"model_config"` // upstream's YAML; empty: the model is recognised by its weights
+	Device       string    `yaml:"device"`       // auto, cpu, cuda, cuda:N
 	History      int       `yaml:"history"`
 	HistoryBytes Size      `yaml:"history_bytes"` // 0: no limit
 	Offload      Offload   `yaml:"offload"`

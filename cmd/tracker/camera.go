@@ -54,7 +54,7 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 		return nil, usageError{err}
 	}
 	pools := newHomes(c.Offload.Video, c.Offload.State)
-	network, err := openModel(c.Model, "", 0, pools.network)
+	network, err := openModel(c.Model, c.ModelConfig, 0, pools.network)
 	if err != nil {
 		return nil, err
 	}
