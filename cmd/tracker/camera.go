@@ -29,8 +29,8 @@ type camera struct {
 	stream  *stream.Stream
 }
 
-// newCamera loads the model and wires the sinks; nothing runs yet.
-func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
+// newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet.
+func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,10 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	if err != nil {
 		return nil, usageError{err}
 	}
-	pools := newHomes(c.Offload.Video, c.Offload.State)
+	pools, err := newHomes(c.Offload.Video, c.Offload.State, poolSizes{c.NetworkBytes, c.HostBytes, streams})
+	if err != nil {
+		return nil, err
+	}
 	network, err := openModel(c.Model, "", 0, pools.network)
 	if err != nil {
 		return nil, err
@@ -70,8 +73,8 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 		Name: c.Name, Run: run, Live: c.Policy == "newest" && !ingest.Recorded(string(c.URL)), Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
 		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers,
-		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
-		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
+		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
+		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
 	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream}, nil

@@ -129,7 +129,7 @@ func nanoStream(tb testing.TB, pools homes, source stream.Source, out stream.Out
 	config := stream.Config{
 		Name: "gate", Run: "0badcafe", Source: source, Out: out, Network: network,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Tracking:  propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, State: pools.state},
+		Tracking:  propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, State: pools.state, Overflow: pools.overflow()},
 		History:   300, HistoryPool: pools.video, Pools: pools.all(), LostAfter: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
@@ -155,7 +155,7 @@ func nanoStream(tb testing.TB, pools homes, source stream.Source, out stream.Out
 func TestT14OffloadChangesNoMask(t *testing.T) {
 	var want []string
 	for _, offload := range []struct{ video, state bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
-		pools := newHomes(offload.video, offload.state)
+		pools := homesFor(t, offload.video, offload.state)
 		scene, out := newHeldScene(t), &taken{}
 		s := nanoStream(t, pools, scene, out, nil)
 		feed := func(n int) {
@@ -221,7 +221,7 @@ func TestT14OffloadChangesNoMask(t *testing.T) {
 		switch {
 		case offload.video && moved["network"] < 20*size: // frames come home to be encoded
 			t.Errorf("offload %+v: moved %v, and each frame has %d bytes", offload, moved, size)
-		case offload.state && (moved["state"] == 0 || moved["network"] == 0): // memories go and come back
+		case offload.state && (moved["host"] == 0 || moved["network"] == 0): // memories go and come back
 			t.Errorf("offload %+v: moved %v", offload, moved)
 		case !offload.video && !offload.state && moved["network"] != 0:
 			t.Errorf("without offloading %v moved", moved)
@@ -321,4 +321,14 @@ func trackScene(t *testing.T, network *ort.Network, pool *tensor.Pool, scene *he
 		all = append(all, masks)
 	}
 	return all
+}
+
+// homesFor are pools of the default size, which is ample here.
+func homesFor(tb testing.TB, offloadVideo, offloadState bool) homes {
+	tb.Helper()
+	pools, err := newHomes(offloadVideo, offloadState, poolSizes{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return pools
 }

@@ -14,6 +14,7 @@ import (
 
 	"maskstream/frames"
 	"maskstream/propagate"
+	"maskstream/tensor"
 )
 
 // Reader reads pictures in order; io.EOF follows the last one. The caller owns what Next returns.
@@ -29,6 +30,7 @@ type Clip struct {
 	every   int
 	limit   int // processed frames at most, 0 is all
 	budget  int64
+	room    func(error) error // Options.MakeRoom
 
 	reader Reader
 	next   int // number of the picture that the reader gives next
@@ -41,11 +43,18 @@ type Options struct {
 	Every  int   // process every n-th picture, 1 is each
 	Limit  int   // end after so many processed frames, 0 is never
 	Budget int64 // bytes of frames kept; the frame last asked for is kept in any case
+	// MakeRoom is asked for room with the error of a spent pool, and answers nil where there is some now; nil for none. Where it has
+	// none either, kept frames make room.
+	MakeRoom func(error) error
 }
 
 // New returns a clip over what open reads. open is called again whenever an earlier frame is wanted than the reader can give.
 func New(open func(context.Context) (Reader, error), convert func(*frames.Picture) (*frames.Frame, error), o Options) *Clip {
-	return &Clip{open: open, convert: convert, every: max(1, o.Every), limit: o.Limit, budget: o.Budget, kept: map[int]*frames.Frame{}}
+	c := &Clip{open: open, convert: convert, every: max(1, o.Every), limit: o.Limit, budget: o.Budget, room: o.MakeRoom, kept: map[int]*frames.Frame{}}
+	if c.room == nil {
+		c.room = func(err error) error { return err }
+	}
+	return c
 }
 
 // Every is the distance between processed frames.
@@ -113,7 +122,7 @@ func (c *Clip) read(ctx context.Context, wanted int) error {
 	if number%c.every != 0 || c.kept[number] != nil || number < wanted-c.every*c.capacity() {
 		return nil
 	}
-	frame, err := c.convert(picture)
+	frame, err := c.convertInRoom(picture, wanted)
 	if err != nil {
 		return fmt.Errorf("frame %d: %w", number, err)
 	}
@@ -121,6 +130,23 @@ func (c *Clip) read(ctx context.Context, wanted int) error {
 	c.kept[number] = frame
 	c.forget(wanted, max(1, c.capacity()))
 	return nil
+}
+
+// convertInRoom converts a picture, and where there is no room for the frame, lets go of what can be had again.
+func (c *Clip) convertInRoom(picture *frames.Picture, wanted int) (*frames.Frame, error) {
+	for {
+		frame, err := c.convert(picture)
+		if !errors.Is(err, tensor.ErrExhausted) {
+			return frame, err
+		}
+		if err = c.room(err); err == nil {
+			continue
+		}
+		if len(c.kept) == 0 {
+			return nil, err
+		}
+		c.forget(wanted, len(c.kept)/2)
+	}
 }
 
 // capacity is how many frames of the size seen last the budget holds.
