@@ -83,6 +83,7 @@ const (
 type Stream struct {
 	config Config
 	meter  *meter
+	now    func() time.Time
 
 	store *frames.Store // of the past, filled by the track goroutine; nil where none is kept
 
@@ -119,6 +120,7 @@ func New(config Config) *Stream {
 		commands: make(chan func(context.Context, *track)),
 		done:     make(chan struct{}),
 		meter:    newMeter(),
+		now:      time.Now,
 	}
 	if config.History > 0 {
 		pool := config.HistoryPool

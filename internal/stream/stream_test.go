@@ -119,6 +119,12 @@ func (g *gather) frames() []*rle.Frame {
 // start runs a stream; the test fails if it ends with an error or leaks a tensor.
 func start(t *testing.T, source Source, out *gather, change func(*Config)) *Stream {
 	t.Helper()
+	return startAs(t, source, out, change, func(*Stream) {})
+}
+
+// startAs is start with a last hand at the stream before it runs.
+func startAs(t *testing.T, source Source, out *gather, change func(*Config), finish func(*Stream)) *Stream {
+	t.Helper()
 	pool := tensor.NewPool("test", tensor.Host(), 0)
 	network := modeltest.New(pool, side)
 	config := Config{
@@ -130,6 +136,7 @@ func start(t *testing.T, source Source, out *gather, change func(*Config)) *Stre
 		change(&config)
 	}
 	s := New(config)
+	finish(s)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

@@ -27,7 +27,7 @@ type track struct {
 
 	behind map[int]*follower // objects that catch up, by id
 	back   *reverse          // the reverse pass; nil where there is none
-	owed   int               // steps in the past that come before the next frame
+	pace   pace              // between frames and the past
 
 	searching bool      // for objects, see breathe
 	breath    time.Time // when the search got the network
@@ -51,8 +51,8 @@ func (t *track) close() {
 	}
 }
 
-// run takes commands between frames, and frames one by one. What is left of the time goes to the past, and where nothing is left, so
-// much as is owed to it.
+// run takes commands between frames, and frames one by one. What is left of the time goes to the past, and where nothing is left, its
+// share: see pace.
 func (t *track) run(ctx context.Context) error {
 	s := t.stream
 	for ctx.Err() == nil {
@@ -66,14 +66,16 @@ func (t *track) run(ctx context.Context) error {
 			return fmt.Errorf("stream %s: %w", s.config.Name, t.failed)
 		}
 		ready := s.frames.Ready()
-		ended := false
-		if t.owed == 0 {
+		ended, started := false, s.now()
+		catchingUp := len(t.behind) > 0
+		due := t.pace.due(catchingUp, t.back != nil)
+		if !due {
 			frame, ok, closed := s.frames.TryTake()
 			if ok {
 				if err := t.frame(ctx, frame); err != nil {
 					return fmt.Errorf("stream %s: %w", s.config.Name, err)
 				}
-				t.owed = t.share()
+				t.pace.frame(s.now().Sub(started))
 				continue
 			}
 			ended = closed
@@ -82,15 +84,13 @@ func (t *track) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}
-		switch {
-		case worked:
-			t.owed = max(0, t.owed-1)
+		if worked {
+			t.pace.past(s.now().Sub(started), due, catchingUp)
 			continue
-		case ended:
+		}
+		t.pace.idle()
+		if ended {
 			return nil
-		case t.owed > 0:
-			t.owed = 0
-			continue
 		}
 		select {
 		case <-ctx.Done():
