@@ -104,6 +104,7 @@ const (
 	ObjectFound   EventType = "object_found"
 	ObjectRemoved EventType = "object_removed"
 	ReverseDone   EventType = "reverse_done" // frames: how many; reason: why it ended early
+	SearchDone    EventType = "search_done"  // found: how many objects that were not tracked yet; reason: why it failed
 )
 
 // Event is the message on <prefix>.<stream>.event.
@@ -117,7 +118,8 @@ type Event struct {
 	Object *int      `json:"object,omitempty"` // of the object_… events
 	Epoch  *int      `json:"epoch,omitempty"`
 	Frames *int      `json:"frames,omitempty"` // of reverse_done: results of the pass
-	Reason string    `json:"reason,omitempty"` // of reverse_done: why the pass ended early
+	Found  *int      `json:"found,omitempty"`  // of search_done: objects that are tracked from now on
+	Reason string    `json:"reason,omitempty"` // of reverse_done: why the pass ended early; of search_done: why there is none
 }
 
 // Status is the message on <prefix>.<stream>.status, once a second.

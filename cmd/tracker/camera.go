@@ -86,7 +86,7 @@ func (c *camera) run(ctx context.Context) error {
 	group.Go(func() error { return c.fanout.Run(ctx) })
 	err := c.stream.Run(ctx)
 	c.fanout.End()
-	return errors.Join(err, group.Wait())
+	return outOfRoom(errors.Join(err, group.Wait()), "give the stream more network_bytes and host_bytes, or keep less history")
 }
 
 func (c *camera) close() { c.network.Close() }

@@ -117,7 +117,7 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	if ids := t.live(); len(ids) > 0 {
 		var err error
 		if result, err = t.tracker.StepOnly(frame, memory.Forward, ids); err != nil {
-			return err
+			return t.stream.leaveOut(err)
 		}
 	}
 	t.stream.meter.took(Infer, started)
@@ -139,14 +139,19 @@ func (t *track) keep(frame *frames.Frame) {
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
 func (t *track) start(ctx context.Context) {
 	if auto := t.stream.config.Auto; auto != nil {
-		if result, err := t.discover(ctx, t.latest, *auto, func() error { return nil }); err != nil {
+		if result, err := t.discover(ctx, ctx, t.latest, *auto, func() error { return nil }); err != nil {
 			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
 		} else {
 			result.Release()
 		}
 	}
 	for i, p := range t.stream.config.Prompts {
-		result, err := t.prompt(t.latest, p)
+		p.Width, p.Height = t.latest.Picture.DisplaySize()
+		err := p.Inside()
+		var result *propagate.Result
+		if err == nil {
+			result, err = t.prompt(t.latest, p)
+		}
 		if err != nil {
 			t.stream.config.Log.Error("a configured prompt was refused", "stream", t.stream.config.Name, "prompt", i, "error", err)
 			continue
