@@ -149,10 +149,6 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".history", "%d: keep 1 to 1000000 frames", s.History)
 	case s.HistoryBytes < 0:
 		return v.errorf(path+".history_bytes", "%d: a size, or 0 for as much as there is room for", s.HistoryBytes)
-	case s.NetworkBytes < 0:
-		return v.errorf(path+".network_bytes", "%d: a size, or 0 for half of the machine's memory", s.NetworkBytes)
-	case s.HostBytes < 0:
-		return v.errorf(path+".host_bytes", "%d: a size, or 0 for a quarter of the machine's memory", s.HostBytes)
 	case s.Memory.MaxConditioning != -1 && s.Memory.MaxConditioning < 2:
 		return v.errorf(path+".memory.max_conditioning", "%d: at least 2, or -1 for all", s.Memory.MaxConditioning)
 	case s.Auto && len(s.Prompts) > 0:

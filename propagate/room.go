@@ -15,9 +15,18 @@ import (
 const slack = 8
 
 // MakeRoom moves what is remembered out of the pool that err says is full, into the other one of Options.State and
-// Options.Overflow, what is needed last first: the frames farthest from the one tracked last, and prompted ones after all others. It
-// returns nil where there is room now, so that what failed may be tried again; else err, with why nothing could be moved.
+// Options.Overflow, what is needed last first: the frames farthest from the one tracked last, and prompted ones after all others. Where
+// nothing is left to move, it asks Options.MakeRoom. It returns nil where there is room now, so that what failed may be tried again;
+// else err, with why nothing could be moved.
 func (t *Tracker) MakeRoom(err error) error {
+	err = t.moveOut(err)
+	if err != nil && t.options.MakeRoom != nil {
+		return t.options.MakeRoom(err)
+	}
+	return err
+}
+
+func (t *Tracker) moveOut(err error) error {
 	var full *tensor.Exhausted
 	to := t.options.Overflow
 	if !errors.As(err, &full) || to == nil || full.Want > full.Budget {

@@ -30,7 +30,9 @@ type Options struct {
 
 	Retention memory.Retention
 	State     *tensor.Pool // home of memories and logits (offload_state_to_cpu); nil leaves them where the network makes them
-	Overflow  *tensor.Pool // where they go when their home is full, see MakeRoom; nil: nowhere
+	Overflow  *tensor.Pool // where they go when their home is full, see Tracker.MakeRoom; nil: nowhere
+	// MakeRoom is asked where that gives no room, with the error of the full pool, and answers nil where there is some now; nil for none.
+	MakeRoom func(error) error
 	Trace     func(Trace)  // called for every object of every step that attends to memory; nil for none
 }
 

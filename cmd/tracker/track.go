@@ -136,11 +136,12 @@ func (f trackFlags) follow(command *cobra.Command, source *recording, script *pr
 	ctx := command.Context()
 	converter := frames.NewConverter(network.Config().ImageSize, pools.video)
 	var tracker *propagate.Tracker // once it is known what to follow
-	recording := clip.New(source.open, converter.Convert, clip.Options{
+	var recording *clip.Clip
+	recording = clip.New(source.open, converter.Convert, clip.Options{
 		Every: f.every, Limit: f.maxFrames, Budget: pools.keptFrames(script),
 		MakeRoom: func(err error) error {
 			if tracker == nil {
-				return err
+				return recording.MakeRoom(err)
 			}
 			return tracker.MakeRoom(err)
 		},
@@ -162,7 +163,7 @@ func (f trackFlags) follow(command *cobra.Command, source *recording, script *pr
 	defer progress.close()
 
 	tracking := script.TrackerOptions(pools.state, outputs.trace())
-	tracking.Overflow = pools.overflow()
+	tracking.Overflow, tracking.MakeRoom = pools.overflow(), recording.MakeRoom
 	tracking.MotionAware = f.motionAware
 	tracking.Retention = script.Retention(tracking.Policy(network.Config()))
 	tracker = propagate.New(network, tracking)

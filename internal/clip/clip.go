@@ -34,6 +34,7 @@ type Clip struct {
 
 	reader Reader
 	next   int // number of the picture that the reader gives next
+	wanted int // number of the frame asked for last
 	size   int64
 	kept   map[int]*frames.Frame
 }
@@ -43,8 +44,7 @@ type Options struct {
 	Every  int   // process every n-th picture, 1 is each
 	Limit  int   // end after so many processed frames, 0 is never
 	Budget int64 // bytes of frames kept; the frame last asked for is kept in any case
-	// MakeRoom is asked for room with the error of a spent pool, and answers nil where there is some now; nil for none. Where it has
-	// none either, kept frames make room.
+	// MakeRoom is asked for room with the error of a spent pool, and answers nil where there is some now; nil for the clip's own.
 	MakeRoom func(error) error
 }
 
@@ -52,7 +52,7 @@ type Options struct {
 func New(open func(context.Context) (Reader, error), convert func(*frames.Picture) (*frames.Frame, error), o Options) *Clip {
 	c := &Clip{open: open, convert: convert, every: max(1, o.Every), limit: o.Limit, budget: o.Budget, room: o.MakeRoom, kept: map[int]*frames.Frame{}}
 	if c.room == nil {
-		c.room = func(err error) error { return err }
+		c.room = c.MakeRoom
 	}
 	return c
 }
@@ -65,6 +65,7 @@ func (c *Clip) Frame(ctx context.Context, number int) (*frames.Frame, error) {
 	if c.limit > 0 && number/c.every >= c.limit {
 		return nil, propagate.ErrPastEnd
 	}
+	c.wanted = number
 	if f, ok := c.kept[number]; ok {
 		return f.Retain(), nil
 	}
@@ -74,7 +75,7 @@ func (c *Clip) Frame(ctx context.Context, number int) (*frames.Frame, error) {
 		}
 	}
 	for c.next <= number {
-		if err := c.read(ctx, number); err != nil {
+		if err := c.read(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +109,7 @@ func (c *Clip) rewind(ctx context.Context) error {
 }
 
 // read takes the next picture and keeps it where it can be wanted on the way to, or back from, the wanted one.
-func (c *Clip) read(ctx context.Context, wanted int) error {
+func (c *Clip) read(ctx context.Context) error {
 	picture, err := c.reader.Next(ctx)
 	if errors.Is(err, io.EOF) {
 		return propagate.ErrPastEnd
@@ -119,34 +120,46 @@ func (c *Clip) read(ctx context.Context, wanted int) error {
 	defer picture.Release()
 	number := c.next
 	c.next++
-	if number%c.every != 0 || c.kept[number] != nil || number < wanted-c.every*c.capacity() {
+	if number%c.every != 0 || c.kept[number] != nil || number < c.wanted-c.every*c.capacity() {
 		return nil
 	}
-	frame, err := c.convertInRoom(picture, wanted)
+	frame, err := c.convertInRoom(picture)
 	if err != nil {
-		return fmt.Errorf("frame %d: %w", number, err)
+		return err
 	}
 	c.size = bytesOf(frame)
 	c.kept[number] = frame
-	c.forget(wanted, max(1, c.capacity()))
+	c.forget(c.wanted, max(1, c.capacity()))
 	return nil
 }
 
-// convertInRoom converts a picture, and where there is no room for the frame, lets go of what can be had again.
-func (c *Clip) convertInRoom(picture *frames.Picture, wanted int) (*frames.Frame, error) {
+// convertInRoom converts a picture, and again as long as room can be made for the frame.
+func (c *Clip) convertInRoom(picture *frames.Picture) (*frames.Frame, error) {
 	for {
 		frame, err := c.convert(picture)
-		if !errors.Is(err, tensor.ErrExhausted) {
-			return frame, err
+		if err == nil {
+			return frame, nil
 		}
-		if err = c.room(err); err == nil {
-			continue
-		}
-		if len(c.kept) == 0 {
+		if err = c.room(err); err != nil {
 			return nil, err
 		}
-		c.forget(wanted, len(c.kept)/2)
 	}
+}
+
+// MakeRoom lets go of half of the kept frames, which can be read again, where err says that their pool is full. It returns nil where it
+// has let some go, else err.
+func (c *Clip) MakeRoom(err error) error {
+	var full *tensor.Exhausted
+	if !errors.As(err, &full) {
+		return err
+	}
+	for _, f := range c.kept {
+		if f.Pixels.Pool() == full.Pool {
+			c.forget(c.wanted, len(c.kept)/2)
+			return nil
+		}
+	}
+	return err
 }
 
 // capacity is how many frames of the size seen last the budget holds.
