@@ -84,7 +84,7 @@ func (p *Pool) New(dtype DType, shape ...int) (*Tensor, error) {
 		return nil, fmt.Errorf("%s%v in pool %q: %w", dtype, shape, p.name, err)
 	}
 	t := &Tensor{pool: p, block: memory, blockSize: size, memory: memory, dtype: dtype, shape: append([]int(nil), shape...)}
-	t.references.Store(1)
+	t.references.Born()
 	return t, nil
 }
 
