@@ -33,7 +33,7 @@ type Options struct {
 	Overflow  *tensor.Pool // where they go when their home is full, see Tracker.MakeRoom; nil: nowhere
 	// MakeRoom is asked where that gives no room, with the error of the full pool, and answers nil where there is some now; nil for none.
 	MakeRoom func(error) error
-	Trace     func(Trace)  // called for every object of every step that attends to memory; nil for none
+	Trace    func(Trace) // called for every object of every step that attends to memory; nil for none
 }
 
 // Policy is what a frame attends to with a model of the given configuration.
