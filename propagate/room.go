@@ -26,6 +26,12 @@ func (t *Tracker) MakeRoom(err error) error {
 	return err
 }
 
+// InRoom does something else that takes room, again as long as room can be made for it.
+func (t *Tracker) InRoom(do func() error) error {
+	_, err := inRoom(t.MakeRoom, func() (struct{}, error) { return struct{}{}, do() })
+	return err
+}
+
 func (t *Tracker) moveOut(err error) error {
 	var full *tensor.Exhausted
 	to := t.options.Overflow
@@ -113,7 +119,7 @@ func (r roomy) EncodeMemory(features *model.Features, logits *tensor.Tensor, sco
 	return inRoom(r.makeRoom, func() (*tensor.Tensor, error) { return r.Network.EncodeMemory(features, logits, scores, binarize) })
 }
 
-// inRoom does something that takes room, again as long as room can be made for it.
+// inRoom is InRoom of something that makes a value.
 func inRoom[T any](makeRoom func(error) error, do func() (T, error)) (T, error) {
 	for {
 		made, err := do()

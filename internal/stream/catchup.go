@@ -87,7 +87,7 @@ func (t *track) since(index int) (*frames.Frame, error) {
 	if index >= t.latest.Index {
 		return t.latest.Retain(), nil
 	}
-	return t.store.From(index)
+	return t.inRoom(func() (*frames.Frame, error) { return t.store.From(index) })
 }
 
 // step tracks some objects on a frame that has gone by, and publishes what it shows.

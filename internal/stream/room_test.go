@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"maskstream/control"
 	"maskstream/frames"
 	"maskstream/rle"
 	"maskstream/tensor"
@@ -13,10 +14,11 @@ import (
 const frameBytes = 3 * side * side * 4
 
 func TestMemoriesMakeRoomForFrames(t *testing.T) {
-	shared, host := tensor.NewPool("network", tensor.Host(), 4*frameBytes), tensor.NewPool("host", tensor.Host(), 0)
+	shared, host := tensor.NewPool("network", tensor.Host(), 6*frameBytes), tensor.NewPool("host", tensor.Host(), 0)
 	out, hold := &gather{}, make(chan struct{})
-	start(t, dots{count: 100, hold: hold}, out, func(c *Config) {
+	s := start(t, dots{count: 200, hold: hold}, out, func(c *Config) {
 		c.Live, c.History, c.Prompts = true, 200, firstBox(1)
+		c.HistoryPool, c.HistoryBytes = shared, 2*frameBytes // eight frames, as bytes
 		c.Converter = frames.NewConverter(side, shared)
 		c.Tracking.State, c.Tracking.Overflow = shared, host
 	})
@@ -29,8 +31,25 @@ func TestMemoriesMakeRoomForFrames(t *testing.T) {
 			t.Errorf("frame %d: %+v", f.Frame, f.Objects)
 		}
 	}
+	if past := s.Status().Counters.Past; past.NotKept != 0 || past.Frames != 8 {
+		t.Errorf("kept %+v", past)
+	}
 	if host.Stats().Moves == 0 {
 		t.Error("nothing moved")
+	}
+	for { // whatever room there was is gone
+		rest, err := shared.New(tensor.Uint8, 4096)
+		if err != nil {
+			break
+		}
+		defer rest.Release()
+	}
+	if err := s.Reverse(t.Context(), control.ReverseRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "reverse pass", func() bool { return out.event(rle.ReverseDone) != nil })
+	if e := out.event(rle.ReverseDone); *e.Frames != 8 || e.Reason != "" {
+		t.Errorf("went back over %d frames, %q", *e.Frames, e.Reason)
 	}
 }
 

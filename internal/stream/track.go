@@ -129,11 +129,17 @@ func (t *track) keep(frame *frames.Frame) {
 	if t.store == nil {
 		return
 	}
-	if err := t.store.Add(frame); err != nil {
+	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
 			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
 		}
 	}
+}
+
+// inRoom looks back at a frame, for which memories make room where there is none.
+func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame, err error) {
+	err = t.tracker.InRoom(func() error { frame, err = look(); return err })
+	return frame, err
 }
 
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
