@@ -119,7 +119,7 @@ type Event struct {
 	Epoch  *int      `json:"epoch,omitempty"`
 	Frames *int      `json:"frames,omitempty"` // of reverse_done: results of the pass
 	Found  *int      `json:"found,omitempty"`  // of search_done: objects that are tracked from now on
-	Reason string    `json:"reason,omitempty"` // of reverse_done: why the pass ended early; of search_done: why there is none
+	Reason string    `json:"reason,omitempty"` // of stream_down and epoch: why; of reverse_done: why the pass ended early; of search_done: why there is none
 }
 
 // Status is the message on <prefix>.<stream>.status, once a second.

@@ -29,6 +29,9 @@ type camera struct {
 	stream  *stream.Stream
 }
 
+// storeQueue is how many results and events may wait to be stored.
+const storeQueue = 256
+
 // newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet.
 func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
@@ -42,8 +45,9 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run s
 	if err != nil {
 		return nil, usageError{err}
 	}
+	live := c.Policy == "newest" && !ingest.Recorded(string(c.URL))
 	publisher, err := sink.NewNATS(bus.connection, sink.StreamOptions{
-		Prefix: nats.Prefix, Stream: c.Name, Frames: nats.Frames,
+		Prefix: nats.Prefix, Stream: c.Name, Frames: nats.Frames, Store: bus.store, Hold: !live,
 		Batch: rle.Limits{Count: nats.Batch.Count, Bytes: int(nats.Batch.Bytes), Age: time.Duration(nats.Batch.Age)},
 	})
 	if err != nil {
@@ -65,14 +69,22 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run s
 	log = log.With("stream", c.Name)
 	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
-	fanout.Add("nats", publisher, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses})
+	published := sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses}
+	if bus.store != nil { // which takes what it gets at once, unless the disk is slow, or holds a recording back
+		published.Capacity = storeQueue
+		if !live {
+			published.Policy = queue.Wait
+		}
+	}
+	fanout.Add("nats", publisher, published)
 	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
 
 	feed := &feed{options: source, log: log}
+	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
-		Name: c.Name, Run: run, Live: c.Policy == "newest" && !ingest.Recorded(string(c.URL)), Source: feed,
+		Name: c.Name, Run: run, Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers,
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, Faults: feed.faults,
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
 		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
@@ -106,6 +118,7 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 		case ingest.Up:
 			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
 			f.trouble = ""
+			f.stream.Recorded(!e.Info.Live)
 			f.stream.Up(ctx)
 		case ingest.Down:
 			if trouble := e.Err.Error(); trouble != f.trouble { // it is tried again and again, and mostly fails alike
@@ -117,6 +130,11 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
 	})
+}
+
+// faults are what is wrong with the source so far.
+func (f *feed) faults() (decodeErrors, timestampJumps int64) {
+	return f.options.Counters.DecodeErrors.Load(), f.options.Counters.TimestampJumps.Load()
 }
 
 // sourceOptions is how a stream's source is opened.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -37,7 +38,10 @@ func newTrack() *cobra.Command {
 		Use:   "track INPUT",
 		Short: "Follow objects through a file, a URL or a folder of pictures",
 		Long: `Follow objects through a video file, a URL or a folder of pictures (.png, .jpg, in the order of their numbers), every frame,
-as fast as it goes. Masks leave as JSON lines on stdout or in --out.
+as fast as it goes. Masks leave as JSON lines on stdout or in --out. INPUT may be pipe:0, which is stdin.
+
+Where the pictures change their size, or their time jumps back by more than a second, an epoch begins: the lines say which, and "frame"
+counts within it. Prompts count all pictures from 0. --overlay has the size of its first picture; others are fitted into it with bars.
 
 Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, take everything on the first frame with --auto, or give a
 whole session with --script.`,
@@ -57,7 +61,7 @@ whole session with --script.`,
 	flags.IntVar(&f.maxFrames, "max-frames", 0, "end after `N` frames (0: all)")
 	flags.IntVar(&f.every, "every", 1, "process every `N`th frame only")
 	flags.StringVar(&f.out, "out", "-", "`FILE.jsonl` for the masks, or - for stdout")
-	flags.StringVar(&f.overlay, "overlay", "", "`FILE.mp4` for the video with the masks drawn over it, pass after pass")
+	flags.StringVar(&f.overlay, "overlay", "", "`FILE.mp4` (or .m4v, .mov, .mkv) for the video with the masks drawn over it, pass after pass")
 	flags.StringVar(&f.lowRes, "low-res", "", "`FILE.safetensors` for the low-resolution logits behind the masks")
 	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl` for which memories each frame attended to")
 	flags.BoolVar(&f.offloadVideo, "offload-video", false, "keep frames in host memory")
@@ -115,7 +119,7 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	if err := f.prompts.within(script, source.info); err != nil {
+	if err := cmp.Or(f.keepApart(source.info.Source), f.prompts.within(script, source.info)); err != nil {
 		return err
 	}
 	pools, err := newHomes(f.offloadVideo || script.Offload.Video, f.offloadState || script.Offload.State, f.pools)
@@ -138,7 +142,7 @@ func (f trackFlags) follow(command *cobra.Command, source *recording, script *pr
 	var tracker *propagate.Tracker // once it is known what to follow
 	var recording *clip.Clip
 	recording = clip.New(source.open, converter.Convert, clip.Options{
-		Every: f.every, Limit: f.maxFrames, Budget: pools.keptFrames(script),
+		Every: f.every, Limit: f.maxFrames, Budget: pools.keptFrames(script), Number: numbering,
 		MakeRoom: func(err error) error {
 			if tracker == nil {
 				return recording.MakeRoom(err)
@@ -159,7 +163,7 @@ func (f trackFlags) follow(command *cobra.Command, source *recording, script *pr
 		return err
 	}
 	defer func() { err = errors.Join(err, outputs.close()) }()
-	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
+	progress := newProgress(command.ErrOrStderr(), expected(script, source.info.Frames, f.every, f.maxFrames))
 	defer progress.close()
 
 	tracking := script.TrackerOptions(pools.state, outputs.trace())
@@ -178,6 +182,9 @@ func (f trackFlags) follow(command *cobra.Command, source *recording, script *pr
 		progress.step()
 		if o.Removed != nil {
 			return outputs.removed(o.Removed)
+		}
+		if err := f.prompts.fits(script.Steps[o.Step], o.Frame.Picture); err != nil {
+			return err
 		}
 		width, height := script.Size(o.Frame)
 		result := encoder.Encode(o.Result, o.Frame.Picture.Meta, height, width)
