@@ -77,10 +77,11 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
 
 	feed := &feed{options: source, log: log}
+	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
 		Name: c.Name, Run: run, Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers,
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, Faults: feed.faults,
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
 		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
@@ -114,6 +115,7 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 		case ingest.Up:
 			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
 			f.trouble = ""
+			f.stream.Recorded(!e.Info.Live)
 			f.stream.Up(ctx)
 		case ingest.Down:
 			if trouble := e.Err.Error(); trouble != f.trouble { // it is tried again and again, and mostly fails alike
@@ -125,6 +127,11 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
 	})
+}
+
+// faults are what is wrong with the source so far.
+func (f *feed) faults() (decodeErrors, timestampJumps int64) {
+	return f.options.Counters.DecodeErrors.Load(), f.options.Counters.TimestampJumps.Load()
 }
 
 // sourceOptions is how a stream's source is opened.
