@@ -12,6 +12,7 @@ type streamMetrics struct {
 	streams []streamFamily
 	sinks   []sinkFamily
 	dropped family
+	failed  family
 	latency *prometheus.Desc
 }
 
@@ -29,6 +30,7 @@ func newStreamMetrics(service *Service) *streamMetrics {
 	m := &streamMetrics{
 		service: service,
 		dropped: counter("tracker_source_frames_dropped_total", "Frames left out, by place and reason.", "stream", "stage", "reason"),
+		failed:  counter("tracker_source_failures_total", "Times the source could not be reached or was lost, by reason.", "stream", "reason"),
 		latency: prometheus.NewDesc("tracker_frame_latency_seconds", "How long one frame takes, by stage.", []string{"stream", "stage"}, nil),
 	}
 	of := func(f func(name, help string, labels ...string) family, name, help string, value func(*StreamStatus) float64) {
@@ -68,6 +70,7 @@ func (m *streamMetrics) Describe(to chan<- *prometheus.Desc) {
 		to <- f.Desc
 	}
 	to <- m.dropped.Desc
+	to <- m.failed.Desc
 	to <- m.latency
 }
 
@@ -84,6 +87,9 @@ func (m *streamMetrics) Collect(to chan<- prometheus.Metric) {
 		}
 		for _, d := range s.Counters.Dropped {
 			to <- m.dropped.sample(float64(d.Count), s.Name, d.Stage, d.Reason)
+		}
+		for reason, n := range s.Counters.Failures {
+			to <- m.failed.sample(float64(n), s.Name, reason)
 		}
 		for _, l := range s.Counters.Latency {
 			to <- l.Histogram.metric(m.latency, s.Name, l.Stage)

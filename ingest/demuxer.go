@@ -32,12 +32,13 @@ type demuxer struct {
 
 	clocks   clocks
 	draining bool
-	waiting  int   // packets still to be skipped for want of a key frame
-	read     int64 // packets of the stream
-	given    int64 // pictures
-	sought   bool  // somewhere: then read and given do not count what there is
-	start    int64 // of a recording, in the stream's time base: its times count from 0
-	pipe     int   // descriptor, -1 where there is none
+	waiting  int     // packets still to be skipped for want of a key frame
+	read     int64   // packets of the stream
+	given    int64   // pictures
+	sought   bool    // somewhere: then read and given do not count what there is
+	start    int64   // of a recording, in the stream's time base: its times count from 0
+	pipe     int     // descriptor, -1 where there is none
+	tunnel   *tunnel // nil where FFmpeg connects by itself
 	opened   bool
 	closed   bool
 }
@@ -59,8 +60,15 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		}
 		from = pipeURL(pipe)
 	}
+	var through *tunnel
+	if t.tunnelled() {
+		if through, err = openTunnel(ctx, o, t); err != nil {
+			return nil, err
+		}
+		from = t.through(through)
+	}
 	ffmpegLog.hide(t.secrets)
-	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
+	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, tunnel: through, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
 	d.interrupt = newInterrupt(d.input)
 	defer func() {
 		if err != nil {
@@ -84,11 +92,11 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		format = astiav.FindInputFormat("v4l2")
 	}
 	if err := d.input.OpenInput(from, format, options); err != nil {
-		return nil, d.failure("opening", err)
+		return nil, explain(ctx, o, t, d.failure("opening", err))
 	}
 	d.opened = true
 	// FFmpeg ignores names it does not know, and an ignored time-out hangs for ever.
-	if left := options.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); left != nil {
+	if left := unused(options); left != nil {
 		return nil, &Error{Op: "opening", Source: t.shown, Kind: ErrUnsupported, Detail: fmt.Sprintf("FFmpeg %s does not know the option %q here", FFmpegVersion(), left.Key())}
 	}
 	if err := d.input.FindStreamInfo(nil); err != nil {
@@ -130,6 +138,9 @@ func (d *demuxer) findVideo(o Options) error {
 			d.stream = s
 			break
 		}
+	}
+	if name, unknown := unknownCodec(d.input.Streams()); d.stream == nil && unknown {
+		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrCodec, Detail: fmt.Sprintf("FFmpeg %s has no decoder for its video%s", FFmpegVersion(), name), Hint: "set the camera to H.264 or H.265"}
 	}
 	if d.stream == nil {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrNoVideo, Detail: "there is no video stream with a picture size", Hint: "check that the source has video"}
@@ -306,6 +317,9 @@ func (d *demuxer) close() {
 	}
 	if d.pipe >= 0 {
 		_ = unix.Close(d.pipe)
+	}
+	if d.tunnel != nil {
+		d.tunnel.close()
 	}
 	d.interrupt.free()
 	ffmpegLog.unhide(d.target.secrets)

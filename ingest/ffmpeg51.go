@@ -84,7 +84,6 @@ func FFmpegVersion() string { return C.GoString(C.av_version_info()) }
 // Levels of FFmpeg's messages.
 const (
 	ffmpegFatal   = C.AV_LOG_FATAL
-	ffmpegError   = C.AV_LOG_ERROR
 	ffmpegWarning = C.AV_LOG_WARNING
 	ffmpegVerbose = C.AV_LOG_VERBOSE
 )

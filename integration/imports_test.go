@@ -26,7 +26,7 @@ const module = "maskstream"
 var floors = [][]string{
 	{"internal/nearest", "internal/userfile"},
 	{"rle", "tensor", "configs", "internal/queue", "internal/spool", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
-	{"frames", "model", "model/nano"},
+	{"frames", "model", "model/nano", "ingest/cameratest"},
 	{"ingest", "memory", "sink", "model/sam2", "model/modeltest"},
 	{"control", "model/ort", "model/amg"},
 	{"propagate"},
@@ -40,7 +40,7 @@ var onlyImporter = map[string]string{
 	"github.com/yalue/onnxruntime_go":   "model/ort",
 	"github.com/pion/":                  "sink",
 	"github.com/prometheus/":            "control",
-	"github.com/bluenviron/gortsplib/":  "ingest",
+	"github.com/bluenviron/gortsplib/":  "ingest/cameratest",
 	"github.com/nats-io/nats-server/v2": "sink",
 }
 

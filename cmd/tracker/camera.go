@@ -122,7 +122,7 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 				f.log.Warn("stream is down, trying on", "error", trouble)
 				f.trouble = trouble
 			}
-			f.stream.Down(ctx, e.Err.Error())
+			f.stream.Down(ctx, e.Err)
 		case ingest.NewEpoch:
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
@@ -144,7 +144,10 @@ func sourceOptions(c configs.Stream) (ingest.Options, error) {
 		}
 		password = secret
 	}
-	return ingest.Options{URL: string(c.URL), Username: c.Username, Password: password, Transport: c.Transport}, nil
+	return ingest.Options{
+		URL: string(c.URL), Username: c.Username, Password: password, Transport: c.Transport,
+		CAFile: c.TLS.CAFile, AnyCertificate: !c.TLS.Verify, Loop: c.Loop, Timeout: time.Duration(c.Timeout),
+	}, nil
 }
 
 // startPrompts are the configured prompts as the stream takes them.
