@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -37,6 +36,7 @@ type demuxer struct {
 	given    int64   // pictures
 	sought   bool    // somewhere: then read and given do not count what there is
 	start    int64   // of a recording, in the stream's time base: its times count from 0
+	end      error   // of reading: the end of the file, or what kept us from it
 	pipe     int     // descriptor, -1 where there is none
 	tunnel   *tunnel // nil where FFmpeg connects by itself
 	opened   bool
@@ -213,6 +213,7 @@ func (d *demuxer) next(ctx context.Context) (*frames.Picture, error) {
 			if d.given == 0 {
 				return nil, &Error{Op: "reading", Source: d.target.shown, Kind: ErrCorrupt, Detail: "not one picture could be decoded", Hint: "check that the file is complete"}
 			}
+			d.warn()
 			return nil, io.EOF
 		case !errors.Is(err, errNeedsData):
 			return nil, d.failure("reading", err)
@@ -237,14 +238,7 @@ func (d *demuxer) feed() error {
 		if d.target.live && !errors.Is(err, astiav.ErrEof) {
 			return d.failure("reading", err)
 		}
-		// FFmpeg calls it the end of the file, too, where a file lacks what its table of contents has. Tables count a few more in
-		// some formats, which leave out pictures that did not change.
-		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || !d.sought && d.read < promised*9/10 {
-			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
-		}
-		if d.decoder.refused > 0 && !d.target.live {
-			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "decode_errors", d.decoder.refused)
-		}
+		d.end = err
 		d.decoder.drain()
 		return nil
 	case d.packet.StreamIndex() != d.stream.Index():
@@ -260,25 +254,6 @@ func (d *demuxer) feed() error {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}
 	d.decoder.send(d.packet)
-	return nil
-}
-
-// seek makes next go on at a picture from which the decoder can begin, at or before pts as far as the container knows.
-func (d *demuxer) seek(ctx context.Context, pts time.Duration) error {
-	if d.target.live || d.pipe >= 0 {
-		return &Error{Op: "going back in", Source: d.target.shown, Kind: ErrUnsupported, Detail: "it can only be read forwards"}
-	}
-	d.watch(ctx)
-	if d.target.kind != kindFile {
-		d.interrupt.within(d.timeout)
-	}
-	tb := d.stream.TimeBase()
-	at := d.start + rescale(int64(pts)+1, int64(tb.Den()), int64(time.Second)*int64(tb.Num())) // PTS were rounded down
-	if err := seekBack(d.input, d.stream.Index(), at); err != nil {
-		return d.failure("going back in", err)
-	}
-	flush(d.decoder.context)
-	d.sought = true
 	return nil
 }
 
