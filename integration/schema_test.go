@@ -140,7 +140,7 @@ http: {listen: "127.0.0.1:0"}
 		all.hold(t, c.schema, reply)
 	}
 	seen := map[string]int{}
-	for deadline := time.After(time.Minute); seen["frame"] < 20 || seen["batch"] < 20 || seen["status"] < 2 || seen["object_added"] < 2 || seen["object_removed"] < 2 || seen["reverse_done"] < 1; {
+	for deadline := time.After(time.Minute); seen["frame"] < 20 || seen["batch"] < 5 || seen["status"] < 2 || seen["object_added"] < 2 || seen["object_removed"] < 2 || seen["reverse_done"] < 1; {
 		select {
 		case m := <-published:
 			schema := ofSubject(m.Subject)
