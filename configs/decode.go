@@ -57,7 +57,7 @@ func (d *decoder) syntax(err error) error {
 		return fmt.Errorf("%s: no YAML: %w", d.file, err)
 	}
 	p := located.GetToken().Position
-	return fmt.Errorf("%s:%d:%d: no YAML: %s", d.file, p.Line, p.Column, located.GetMessage())
+	return fmt.Errorf("%s:%d:%d: no YAML: %s", d.file, p.Line, p.Column, userfile.PlainYAML(located.GetMessage()))
 }
 
 func (d *decoder) place(node ast.Node) string {

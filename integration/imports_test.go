@@ -24,7 +24,7 @@ const module = "maskstream"
 
 // floors are the packages from low to high. What a package imports lies on a lower floor than itself.
 var floors = [][]string{
-	{"internal/nearest", "internal/userfile"},
+	{"internal/garbage", "internal/nearest", "internal/systemd", "internal/userfile"},
 	{"rle", "tensor", "configs", "internal/queue", "internal/spool", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
 	{"frames", "model", "model/nano", "ingest/cameratest"},
 	{"ingest", "memory", "sink", "model/sam2", "model/modeltest"},

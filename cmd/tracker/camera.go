@@ -32,8 +32,8 @@ type camera struct {
 // storeQueue is how many results and events may wait to be stored.
 const storeQueue = 256
 
-// newCamera loads the model and wires the sinks; nothing runs yet.
-func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
+// newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet.
+func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -53,8 +53,11 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	if err != nil {
 		return nil, usageError{err}
 	}
-	pools := newHomes(c.Offload.Video, c.Offload.State)
-	network, err := openModel(c.Model, "", 0, pools.network)
+	pools, err := newHomes(c.Offload.Video, c.Offload.State, poolSizes{c.NetworkBytes, c.HostBytes, streams})
+	if err != nil {
+		return nil, err
+	}
+	network, err := openModel(c.Model, c.ModelConfig, 0, pools.network)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +85,8 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 		Name: c.Name, Run: run, Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
 		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, Faults: feed.faults,
-		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
-		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
+		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
+		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
 	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream}, nil
@@ -95,7 +98,7 @@ func (c *camera) run(ctx context.Context) error {
 	group.Go(func() error { return c.fanout.Run(ctx) })
 	err := c.stream.Run(ctx)
 	c.fanout.End()
-	return errors.Join(err, group.Wait())
+	return outOfRoom(errors.Join(err, group.Wait()), "give the stream more network_bytes and host_bytes, or keep less history")
 }
 
 func (c *camera) close() { c.network.Close() }

@@ -15,6 +15,7 @@ import (
 	"maskstream/configs"
 	"maskstream/control"
 	"maskstream/ingest"
+	"maskstream/internal/systemd"
 )
 
 func newRun() *cobra.Command {
@@ -76,7 +77,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		if ctx.Err() != nil { // models take their time to load
 			return nil
 		}
-		c, err := newCamera(s, config.NATS, bus, run, log)
+		c, err := newCamera(s, len(config.Streams), config.NATS, bus, run, log)
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)
 		}
@@ -113,6 +114,13 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	group.Go(func() error { return server.Run(running) })
 	group.Go(func() error { return door.Run(running) })
 	group.Go(func() error { return bus.run(running) })
+	group.Go(func() error {
+		// Whoever holds a lock for ever holds the statuses up, too.
+		if err := systemd.FromEnvironment(os.Getenv).Run(running, func() { service.Statuses() }); err != nil {
+			log.Warn("the service manager does not listen", "error", err)
+		}
+		return nil
+	})
 	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}
