@@ -2,6 +2,7 @@ package rle
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 // check holds a message to its schema.
 func check(t testing.TB, schema string, data []byte) error {
 	t.Helper()
-	text, err := Schema(schema)
+	text, err := os.ReadFile("../docs/schema/" + schema + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +152,5 @@ func TestSchemasRefuseWhatTheContractDoesNotHave(t *testing.T) {
 		if err := check(t, c.schema, []byte(changed)); err == nil {
 			t.Errorf("%s is accepted as a %s", changed, c.schema)
 		}
-	}
-	if _, err := Schema("mask"); err == nil || !strings.Contains(err.Error(), "there are batch, event, frame") {
-		t.Errorf("error %v", err)
 	}
 }
