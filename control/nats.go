@@ -23,7 +23,7 @@ type NATSOptions struct {
 // NATS is the NATS door: the micro service "tracker" answers <prefix>.ctl.<stream>.<verb> and <prefix>.ctl._.list, and
 // $SRV.PING, INFO and STATS as every micro service does. It has an endpoint for each verb of each stream, so INFO names the streams,
 // and requests of one stream do not wait for another's. There is no queue group: with two trackers on a server, each answers for
-// the streams that it has. What none of them has is not_found at once, see [stray].
+// the streams that it has. What none of them has is not_found, see [stray].
 //
 // A request never waits long for nothing: of one verb of one stream a few wait and are done in their order, and further ones are refused as
 // busy. STATS therefore counts what came in and what was refused at once, and its "data" what became of the rest.

@@ -190,6 +190,32 @@ func TestWhatNobodyHasIsNotFoundAtOnceAndWhatAnotherHasIsTheirs(t *testing.T) {
 	}
 }
 
+func TestWhatNobodyHasIsNotFoundAlsoWhereSomebodyListensToEverything(t *testing.T) {
+	noGoroutinesLeft(t)
+	embedded := natsServer(t, sink.EmbeddedOptions{Port: -1})
+	nc := client(t, embedded.URL())
+	service := NewService()
+	if err := service.Add("gate", newFake(64, 36)); err != nil {
+		t.Fatal(err)
+	}
+	openNATS(t, service, embedded.URL())
+	ask(t, nc, "gate.status", "")
+	if _, err := nc.Subscribe("site.tracker.>", func(*nats.Msg) {}); err != nil {
+		t.Fatal(err)
+	}
+	const requests = 20
+	inbox := replies(t, nc, "gaet.status", "", requests)
+	for n := range requests {
+		m, err := inbox.NextMsg(10 * ownerWait)
+		if err != nil {
+			t.Fatalf("after %d answers: %v", n, err)
+		}
+		if got := codeOf(t, m); got != NotFound {
+			t.Errorf("%s %s", got, m.Data)
+		}
+	}
+}
+
 func TestHostileBodiesAreRefusedInOneLine(t *testing.T) {
 	embedded := natsServer(t, sink.EmbeddedOptions{Port: -1, MaxPayload: 8 << 20})
 	service := NewService()

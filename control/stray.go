@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -12,22 +13,23 @@ import (
 // stray answers requests for which no endpoint is, so that whoever mistypes a name learns it at once and does not wait in vain.
 //
 // Several trackers may share a server and a prefix, and each sees all requests. So each also listens on <prefix>.ctl.<stream>
-// for the streams that it has: where somebody is there, the request is theirs.
+// for the streams that it has: whoever answers there has the request, too.
 type stray struct {
 	*natsDoor
 	all   *nats.Subscription
 	owned map[string]*nats.Subscription // by stream; only Run changes it
-	lane  lane
+	asked chan struct{}                 // a place for each request that waits for an owner
 }
 
-// ownerWait is how long another tracker may take to say that it has a stream. That nobody is there the server says at once.
+// ownerWait is how long another tracker may take to say that it has a stream. That nobody is there the server says at once, unless
+// somebody listens to everything.
 const ownerWait = time.Second
 
 // strayWaiting is how many requests may wait for that.
 const strayWaiting = 1024
 
 func (d *natsDoor) listen() (*stray, error) {
-	s := &stray{natsDoor: d, owned: map[string]*nats.Subscription{}, lane: lane{most: strayWaiting, workers: &d.lanes}}
+	s := &stray{natsDoor: d, owned: map[string]*nats.Subscription{}, asked: make(chan struct{}, strayWaiting)}
 	var err error
 	s.all, err = d.options.Connection.Client().Subscribe(d.options.Prefix+".ctl.*.*", s.handle)
 	return s, err
@@ -72,19 +74,26 @@ func (s *stray) handle(m *nats.Msg) {
 		s.refuse(m.Reply, Errorf(NotFound, "there is no verb %q of %q", verb, stream))
 	default:
 		refused := toError(err)
-		if !s.lane.add(func() error { return s.unlessOwned(stream, m.Reply, refused) }) {
+		select {
+		case s.asked <- struct{}{}:
+			s.lanes.Go(func() {
+				defer func() { <-s.asked }()
+				s.unlessOwned(stream, m.Reply, refused)
+			})
+		default:
 			s.options.Log.Debug("NATS request for a stream that is not ours is left alone", "subject", m.Subject) // it may be somebody's
 		}
 	}
 }
 
 // unlessOwned refuses a request for a stream that nobody has.
-func (s *stray) unlessOwned(stream, to string, refused *Error) error {
-	_, err := s.options.Connection.Client().Request(s.options.Prefix+".ctl."+stream, nil, ownerWait)
-	if errors.Is(err, nats.ErrNoResponders) {
+func (s *stray) unlessOwned(stream, to string, refused *Error) {
+	ctx, cancel := context.WithTimeout(s.ctx, ownerWait)
+	defer cancel()
+	_, err := s.options.Connection.Client().RequestWithContext(ctx, s.options.Prefix+".ctl."+stream, nil)
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) {
 		s.refuse(to, refused)
 	}
-	return err
 }
 
 func (s *stray) close() {
