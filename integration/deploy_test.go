@@ -223,7 +223,7 @@ func TestTheUnitIsOneThatSystemdTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"Type=notify", "DynamicUser=yes", "ProtectSystem=strict", "Restart=always",
+	for _, line := range []string{"Type=notify", "DynamicUser=yes", "ProtectSystem=strict", "StateDirectory=maskstream", "Restart=always",
 		fmt.Sprintf("RestartPreventExitStatus=%d", call(t, "run", "-c", "none.yaml").status)} {
 		if !strings.Contains(string(unit), "\n"+line+"\n") {
 			t.Errorf("the unit lacks %s", line)
