@@ -41,13 +41,12 @@ func (s *Spool) recover() error {
 		s.segments = append(s.segments, segment)
 	}
 	slices.SortFunc(s.segments, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
-	if err := s.tidy(); err != nil {
-		return err
+	if n := len(s.segments); n == 0 || s.segments[n-1].number < from.segment { // new records belong behind what is acknowledged
+		if err := s.grow(from.segment + 1); err != nil {
+			return err
+		}
 	}
-	if len(s.segments) == 0 {
-		return s.grow(max(1, from.segment+1))
-	}
-	return nil
+	return s.tidy()
 }
 
 func (s *Spool) path(number uint64) string {
