@@ -36,7 +36,7 @@ type ConnectionStats struct {
 	Published  int64 // messages that the server did not refuse
 	Bytes      int64
 	Down       int64 // messages dropped without a connection
-	TooLarge   int64 // messages dropped over the server's max_payload: a bug, since batches are split
+	TooLarge   int64 // what did not go out over the server's max_payload: objects in frames of results, since batches are split
 	Denied     int64 // messages refused by the server's permissions
 	Failed     int64 // messages dropped by other errors
 	Reconnects int64
