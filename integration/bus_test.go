@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"net/http"
@@ -51,9 +50,7 @@ func newBusServer(t *testing.T, configuration string) *busServer {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, []byte(text))
 }
 
 func (s *busServer) url() string { return "nats://" + s.address }
@@ -98,13 +95,8 @@ func soon(t *testing.T, what string, so func() error) {
 // metric is the value of one sample of /metrics; its labels belong to the name.
 func (s *service) metric(t *testing.T, name string) int {
 	t.Helper()
-	response, err := http.Get(s.page + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if value, found := strings.CutPrefix(lines.Text(), name+" "); found {
+	for line := range strings.Lines(s.text(t, "/metrics")) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), name+" "); found {
 			number, err := strconv.ParseFloat(value, 64)
 			if err != nil {
 				t.Fatal(err)

@@ -2,9 +2,9 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,9 +35,7 @@ func configure(t *testing.T, streams string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tracker.yaml")
 	text := fmt.Sprintf("streams:\n%s\nnats: {embedded: true, url: 'nats://%s', frames: true}\nhttp: {listen: '127.0.0.1:0'}\n", streams, cameratest.FreeAddress(t))
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, text)
 	return path
 }
 
@@ -138,12 +136,13 @@ func (s *service) sum(t *testing.T, name string, labels ...string) (total float6
 	return total
 }
 
-// until waits for what has to come, however slow the machine is.
+// until is soon of something that does not say what is missing.
 func until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !reached(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no %s within a minute", what)
+	soon(t, what, func() error {
+		if !reached() {
+			return errors.New("it has not come")
 		}
-	}
+		return nil
+	})
 }

@@ -212,14 +212,12 @@ func TestDemoTakesClicksAndShowsThePicture(t *testing.T) {
 			Objects     []struct{ ID int }
 		}
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if s.request(t, "GET", "/api/streams", "", &streams); len(streams.Streams) == 1 && len(streams.Streams[0].Objects) == 1 {
-			break
+	soon(t, "an object", func() error {
+		if s.request(t, "GET", "/api/streams", "", &streams); len(streams.Streams) != 1 || len(streams.Streams[0].Objects) != 1 {
+			return fmt.Errorf("%+v", streams)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no object within 30 s: %+v", streams)
-		}
-	}
+		return nil
+	})
 	var answer rle.Frame
 	if code := s.request(t, "POST", "/api/streams/demo/prompts", `{"points":[[320,20]],"labels":[1]}`, &answer); code != http.StatusOK {
 		t.Fatalf("prompt: status %d", code)

@@ -34,7 +34,7 @@ func TestRecordingsOverHTTPLoseNoFrame(t *testing.T) {
 			t.Fatalf("not all of it was read: %v", ended)
 		}
 		found := 0
-		for _, m := range value.FindAllStringSubmatch(s.metrics(t), -1) {
+		for _, m := range value.FindAllStringSubmatch(s.text(t, "/metrics"), -1) {
 			found++
 			switch n, _ := strconv.Atoi(m[3]); {
 			case m[1] == "dropped" && n > 0:

@@ -3,9 +3,7 @@ package integration
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -85,7 +83,7 @@ func countsDecodeErrors(t *testing.T, damaged, jump string, whole []byte) {
 	metrics := map[string]float64{}
 	value := regexp.MustCompile(`(?m)^tracker_source_(\w+)\{stream="(\w+)"\} (\S+)$`)
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		for _, m := range value.FindAllStringSubmatch(s.metrics(t), -1) {
+		for _, m := range value.FindAllStringSubmatch(s.text(t, "/metrics"), -1) {
 			metrics[m[2]+" "+m[1]], _ = strconv.ParseFloat(m[3], 64)
 		}
 		if metrics["damaged decode_errors_total"] > 0 && metrics["jump timestamp_jumps_total"] > 0 && metrics["jump frames_decoded_total"] >= 120 {
@@ -96,19 +94,4 @@ func countsDecodeErrors(t *testing.T, damaged, jump string, whole []byte) {
 		t.Errorf("metrics %v", metrics)
 	}
 	t.Logf("%.0f decode errors on %.0f frames", metrics["damaged decode_errors_total"], metrics["damaged frames_decoded_total"])
-}
-
-// metrics is the text that Prometheus reads.
-func (s *service) metrics(t *testing.T) string {
-	t.Helper()
-	response, err := http.Get(s.page + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
