@@ -30,7 +30,6 @@ type demuxer struct {
 	unwatch func() bool
 
 	clocks   clocks
-	draining bool
 	waiting  int     // packets still to be skipped for want of a key frame
 	read     int64   // packets of the stream
 	given    int64   // pictures

@@ -234,8 +234,7 @@ func TestASourceThatCanWaitIsHeldBackAndALiveOneLosesItsOldest(t *testing.T) {
 		t.Fatalf("after frame %d: %+v", last, stats)
 	}
 	server.start()
-	for i := range done {
-		last = i
+	for range done { // until all are written
 	}
 	until(t, "everything to be stored", func() bool { return s.Stats().Waiting == 0 })
 	wantFrames(t, storedFrames(t, url), 0, frames)
