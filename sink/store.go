@@ -56,7 +56,7 @@ const (
 	onTheWay    = 256              // messages that are published and not acknowledged
 	ackTimeout  = 10 * time.Second // a server that is busy takes its time
 	storeRetry  = time.Second
-	heldBack    = 1 << 20 // bytes in the spool above which a source that can wait waits
+	heldBack    = 1 << 20 // bytes in the spool above which a source that can wait waits; of a small spool, a quarter
 	mostPending = 16 * onTheWay
 )
 
@@ -151,7 +151,7 @@ func (o *storeOutlet) send(ctx context.Context, kind string, messages []rle.Mess
 func (s *Store) put(ctx context.Context, l letter, hold bool) bool {
 	for hold {
 		changed := s.spool.Changed()
-		if s.spool.Stats().Waiting < heldBack {
+		if s.spool.Stats().Waiting < min(heldBack, s.options.Bytes/4) {
 			break
 		}
 		select {
