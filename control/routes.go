@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -48,6 +49,7 @@ func (s *Server) routes() http.Handler {
 	for _, path := range []string{"/preview/{file}", "/healthz", "/readyz", "/metrics"} {
 		methods[path] = []string{http.MethodGet}
 	}
+	maps.Copy(methods, s.whepRoutes(mux))
 	for path, known := range methods {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(known, ", "))

@@ -31,6 +31,7 @@ type demuxer struct {
 	unwatch func() bool
 
 	clocks   clocks
+	coded    *codedPictures // nil where no browser could play them
 	draining bool
 	waiting  int   // packets still to be skipped for want of a key frame
 	read     int64 // packets of the stream
@@ -152,12 +153,15 @@ func (d *demuxer) findVideo(o Options) error {
 	}
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
 	d.describe(c, duration)
+	if passed, _ := d.described.Preview(); passed {
+		d.coded = newCodedPictures(c.ExtraData())
+	}
 	return nil
 }
 
 func (d *demuxer) describe(c *astiav.CodecParameters, duration int64) {
 	i := Info{
-		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(),
+		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(), Profile: int(c.Profile()),
 		PixelFormat: c.PixelFormat().Name(), ColourSpace: spaceName(c.ColorSpace()), ColourRange: rangeName(c.ColorRange(), c.PixelFormat()),
 		Rotation: d.decoder.rotation, BFrames: reorderDelay(d.input, d.stream.Index()) > 0, Once: d.pipe >= 0,
 	}
@@ -195,6 +199,7 @@ func (d *demuxer) next(ctx context.Context) (*frames.Picture, error) {
 		case err == nil:
 			d.given++
 			d.stamp(p)
+			p.Coded = d.coded.take(p.timestamp)
 			return p.Picture, nil
 		case errors.Is(err, io.EOF):
 			if d.given == 0 {
@@ -243,6 +248,7 @@ func (d *demuxer) feed() error {
 		return nil
 	}
 	d.waiting = 0
+	d.coded.add(d.packet)
 	if d.target.live {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}

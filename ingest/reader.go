@@ -58,6 +58,7 @@ type Info struct {
 	Live          bool
 	Container     string
 	Codec         string
+	Profile       int    // of the codec, by its own number
 	PixelFormat   string // FFmpeg's name of what the decoder gives
 	ColourSpace   string // FFmpeg's name; "unspecified" follows the height
 	ColourRange   string // "tv", "pc", or "unspecified"

@@ -107,6 +107,7 @@ type runner struct {
 	reason        string // why the next picture begins a new epoch; empty where it does not
 	width, height int
 	last          time.Duration // PTS
+	rtp           rtpClock
 }
 
 // session is one connection, from Open to its end.
@@ -151,8 +152,8 @@ func (r *runner) number(p *frames.Picture) {
 	r.reason = ""
 	if r.frame > 0 && p.Meta.PTS <= r.last {
 		p.Meta.PTS = r.last + smallestStep
-		p.Meta.RTP = rtpTime(p.Meta.PTS)
 	}
+	p.Meta.RTP = r.rtp.stamp(p.Meta.PTS, p.Meta.Received, r.frame == 0)
 	p.Meta.Epoch, p.Meta.Frame = r.epoch, r.frame
 	r.frame++
 	r.width, r.height, r.last = w, h, p.Meta.PTS

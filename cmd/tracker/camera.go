@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"maskstream/configs"
+	"maskstream/control"
 	"maskstream/frames"
 	"maskstream/ingest"
 	"maskstream/internal/queue"
@@ -19,6 +20,7 @@ import (
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/sink/rtc"
 )
 
 // camera is one configured stream with its network and its sinks.
@@ -27,10 +29,11 @@ type camera struct {
 	network model.Network
 	fanout  *sink.Fanout
 	stream  *stream.Stream
+	live    *rtc.Stream
 }
 
 // newCamera loads the model and wires the sinks; nothing runs yet.
-func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
+func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Server, run string, log *slog.Logger) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -60,21 +63,23 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 		auto = &options
 	}
 	log = log.With("stream", c.Name)
+	live := viewers.Add(c.Name, rtc.StreamOptions{NewEncoder: func(codec frames.Codec) rtc.Encoder { return ingest.NewLiveEncoder(codec) }})
 	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
 	fanout.Add("nats", publisher, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses})
 	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
+	fanout.Add("webrtc", live, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results})
 
-	feed := &feed{options: source, log: log}
+	feed := &feed{options: source, live: live, log: log}
 	feed.stream = stream.New(stream.Config{
 		Name: c.Name, Run: run, Live: c.Policy == "newest" && !ingest.Recorded(string(c.URL)), Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers,
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, WebRTC: func() *control.WebRTCStatus { return webrtcStatus(live.Stats()) },
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
 		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
-	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream}, nil
+	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream, live: live}, nil
 }
 
 // run works until the source ends or ctx does; then what is queued leaves.
@@ -86,22 +91,31 @@ func (c *camera) run(ctx context.Context) error {
 	return errors.Join(err, group.Wait())
 }
 
-func (c *camera) close() { c.network.Close() }
+func (c *camera) close() {
+	_ = c.live.Close(context.Background()) // once more, where it never ran
+	c.network.Close()
+}
 
 // feed keeps the source alive and tells the stream how it is doing.
 type feed struct {
 	options ingest.Options
 	stream  *stream.Stream
+	live    *rtc.Stream
 	log     *slog.Logger
 	trouble string // told last; "" while it is up
 }
 
 // Run implements stream.Source.
 func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error {
-	return ingest.Run(ctx, f.options, emit, func(e ingest.Event) {
+	show := func(p *frames.Picture) error {
+		f.live.Show(p)
+		return emit(p)
+	}
+	return ingest.Run(ctx, f.options, show, func(e ingest.Event) {
 		switch e.Kind {
 		case ingest.Up:
 			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
+			f.live.Source(e.Info.Preview())
 			f.trouble = ""
 			f.stream.Up(ctx)
 		case ingest.Down:
@@ -114,6 +128,18 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
 	})
+}
+
+// webrtcStatus is what the live preview tells of itself, in the words of the control doors.
+func webrtcStatus(s rtc.Stats) *control.WebRTCStatus {
+	status := &control.WebRTCStatus{Viewers: s.Viewers, Reason: s.Reason, Dropped: s.Dropped, Buffered: s.Buffered}
+	switch {
+	case s.Passed:
+		status.Video = control.VideoPassed
+	case s.Reason != "":
+		status.Video = control.VideoCoded
+	}
+	return status
 }
 
 // sourceOptions is how a stream's source is opened.

@@ -178,6 +178,9 @@ func (s *Stream) Status() control.StreamStatus {
 	if s.config.Viewers != nil {
 		status.Viewers = s.config.Viewers()
 	}
+	if s.config.WebRTC != nil {
+		status.WebRTC = s.config.WebRTC()
+	}
 	if s.config.Sinks != nil {
 		status.Counters.Sinks = s.config.Sinks()
 	}
