@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // route is one line of the control table.
@@ -140,6 +141,7 @@ func writeError(w http.ResponseWriter, e *Error) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Time", strconv.FormatInt(time.Now().UnixMilli(), 10)) // for the page, whose clock may be another
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

@@ -88,6 +88,7 @@ type StreamStatus struct {
 // WebRTCStatus is how a stream's pictures reach a browser.
 type WebRTCStatus struct {
 	Viewers int    `json:"viewers"`
+	Mode    string `json:"mode"`             // locked or low-latency, where a viewer does not ask for the other
 	Video   string `json:"video"`            // VideoPassed, VideoCoded, or empty before the source is known
 	Reason  string `json:"reason,omitempty"` // why they are coded again
 

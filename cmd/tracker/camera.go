@@ -132,7 +132,10 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 
 // webrtcStatus is what the live preview tells of itself, in the words of the control doors.
 func webrtcStatus(s rtc.Stats) *control.WebRTCStatus {
-	status := &control.WebRTCStatus{Viewers: s.Viewers, Reason: s.Reason, Dropped: s.Dropped, Buffered: s.Buffered}
+	status := &control.WebRTCStatus{Viewers: s.Viewers, Mode: "low-latency", Reason: s.Reason, Dropped: s.Dropped, Buffered: s.Buffered}
+	if s.Locked {
+		status.Mode = "locked"
+	}
 	switch {
 	case s.Passed:
 		status.Video = control.VideoPassed

@@ -18,6 +18,7 @@ func (r reason) String() string {
 // Stats is what a stream's preview does.
 type Stats struct {
 	Viewers  int
+	Locked   bool             // pictures wait for their masks, unless a viewer wishes otherwise
 	Passed   bool             // the source's pictures go as they are, where the viewer plays them
 	Reason   string           // why they are coded again; empty before the source is known
 	Dropped  map[string]int64 // by reason, since the start
@@ -28,7 +29,7 @@ type Stats struct {
 func (s *Stream) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := Stats{Viewers: len(s.viewers), Passed: s.source.passed, Reason: s.source.reason, Dropped: map[string]int64{}}
+	stats := Stats{Viewers: len(s.viewers), Locked: !s.server.options.LowLatency, Passed: s.source.passed, Reason: s.source.reason, Dropped: map[string]int64{}}
 	for r := range reasons {
 		stats.Dropped[r.String()] = s.dropped[r].Load()
 	}
