@@ -24,7 +24,7 @@ const module = "maskstream"
 
 // floors are the packages from low to high. What a package imports lies on a lower floor than itself.
 var floors = [][]string{
-	{"internal/nearest", "internal/userfile"},
+	{"internal/chromium", "internal/nearest", "internal/userfile"},
 	{"rle", "tensor", "configs", "internal/queue", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
 	{"frames", "model", "model/nano"},
 	{"ingest", "memory", "sink", "model/sam2", "model/modeltest"},

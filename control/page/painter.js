@@ -3,7 +3,8 @@ import { fill } from './rle.js';
 
 const remembered = 240; // masks, by their pictures' time stamps
 const waitForMasks = 150; // ms: they went first, but on another way
-const trackedWithin = 1000; // ms: a stream with younger masks leaves pictures out that were not tracked
+const trackedWithin = 1000; // ms: a stream with younger masks leaves pictures out that were not tracked; longer where masks are slow
+const mostGap = 4000; // ms
 const staleFor = 45000; // RTP ticks: older masks are not drawn on a later picture
 
 const later = (a, b) => ((a - b) | 0) > 0; // of RTP time stamps, which go round
@@ -14,6 +15,7 @@ export class Painter {
   #masks = new Map();
   #newest = null;
   #newestAt = 0;
+  #gap = 0; // ms between masks, of late
   #held = null; // a picture whose masks may still come
   #last; // RTP of what is shown
   #mask = document.createElement('canvas'); // all objects, in the masks' own size
@@ -49,24 +51,32 @@ export class Painter {
     if (this.#masks.size > remembered) this.#masks.delete(this.#masks.keys().next().value);
     if (!this.#newest || later(message.rtp, this.#newest.rtp)) {
       this.#newest = message;
-      this.#newestAt = performance.now();
+      const now = performance.now();
+      this.#gap = Math.max(Math.min(now - this.#newestAt, mostGap), this.#gap * 0.9);
+      this.#newestAt = now;
     }
     if (this.#held && !later(this.#held.rtp, message.rtp)) this.#resolve(message.rtp === this.#held.rtp ? message : null);
   }
 
-  // picture draws what the video shows now, or waits for its masks.
+  // picture draws what the video shows now, or waits for its masks. On a busy machine the video may show a later picture than the one
+  // it called about, and where the browser says which, that is believed.
   picture(video, meta) {
-    const rtp = meta.rtpTimestamp;
+    const frame = typeof VideoFrame === 'function' ? new VideoFrame(video) : null;
+    this.#picture(frame ?? video, frame?.metadata?.().rtpTimestamp ?? meta.rtpTimestamp, meta);
+    frame?.close();
+  }
+
+  #picture(image, rtp, meta) {
     if (this.frozen || this.#last !== undefined && rtp !== undefined && !later(rtp, this.#last)) return;
     const own = this.#masks.get(rtp);
     if (own) {
-      this.#show(video, rtp, own);
+      this.#show(image, rtp, own);
     } else if (rtp === undefined || !this.exact) {
-      this.#show(video, rtp, this.#recent(rtp));
+      this.#show(image, rtp, this.#recent(rtp));
     } else if (this.#newest && later(this.#newest.rtp, rtp)) {
-      this.#untracked(video, rtp);
+      this.#untracked(image, rtp);
     } else {
-      this.#hold(video, rtp, meta);
+      this.#hold(image, rtp, meta);
     }
   }
 
@@ -78,14 +88,14 @@ export class Painter {
 
   // #untracked leaves a picture out between two that were tracked; where none is tracked any more, it is shown without masks.
   #untracked(image, rtp) {
-    if (performance.now() - this.#newestAt > trackedWithin) this.#show(image, rtp, null);
+    if (performance.now() - this.#newestAt > Math.max(trackedWithin, 2.5 * this.#gap)) this.#show(image, rtp, null);
   }
 
-  #hold(video, rtp, meta) {
+  #hold(image, rtp, meta) {
     clearTimeout(this.#held?.timer);
     const copy = this.#held?.copy ?? document.createElement('canvas');
     resize(copy, meta.width, meta.height);
-    copy.getContext('2d').drawImage(video, 0, 0, meta.width, meta.height); // the video goes on
+    copy.getContext('2d').drawImage(image, 0, 0, meta.width, meta.height); // the video goes on
     this.#held = { rtp, copy, timer: setTimeout(() => this.#resolve(null), waitForMasks) };
   }
 
