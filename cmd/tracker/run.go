@@ -102,7 +102,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	server, err := control.NewServer(service, control.ServerOptions{
 		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Live: viewers, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(version)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(version), control.SessionMetrics(viewers.Viewers)},
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -26,7 +27,8 @@ type Page struct {
 	Console []string // errors that the page logged or threw
 
 	t       *testing.T
-	process *os.Process
+	command *exec.Cmd
+	killed  bool
 	in      *os.File
 	out     *bufio.Reader
 	session string
@@ -51,14 +53,17 @@ func Open(t *testing.T, url string, width, height int, mobile bool, flags ...str
 	command := exec.Command(path, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
 		"--disable-background-networking", "--user-data-dir=" + t.TempDir()}, append(flags, "about:blank")...)...)
 	command.ExtraFiles = []*os.File{ordersOut, answersIn} // 3 and 4, as the option wants
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ordersOut.Close()
 	answersIn.Close()
-	p := &Page{t: t, process: command.Process, in: ordersIn, out: bufio.NewReader(answersOut)}
+	p := &Page{t: t, command: command, in: ordersIn, out: bufio.NewReader(answersOut)}
 	t.Cleanup(func() {
-		p.Call("Browser.close", nil)
+		if !p.killed {
+			p.Call("Browser.close", nil)
+		}
 		_ = command.Wait() // whatever its status
 		ordersIn.Close()
 		answersOut.Close()
@@ -172,6 +177,15 @@ func (p *Page) Mouse(kind string, x, y float64, modifiers int) {
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	p.Run(fmt.Sprintf("document.querySelector(%q).click()", selector), nil)
+}
+
+// Kill ends the browser without a word to anybody: all of its processes.
+func (p *Page) Kill() {
+	p.t.Helper()
+	p.killed = true
+	if err := syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // Screenshot writes a picture of the page into the test's artifacts and returns its path.
