@@ -49,6 +49,8 @@ type whepOptions struct {
 	plain  bool                        // takes no data channels
 	net    transport.Net
 	deaf   func() bool // while true, nothing is read from the channel and the track
+
+	smallWindow bool // takes little before it has read that
 }
 
 func h264Codec(number uint8, profile string) webrtc.RTPCodecParameters {
@@ -80,6 +82,9 @@ func newWHEPClient(t *testing.T, o whepOptions) (c *whepClient, offer string) {
 	settings.SetIncludeLoopbackCandidate(true)
 	settings.SetICETimeouts(5*time.Second, 10*time.Second, time.Second)
 	settings.DetachDataChannels()
+	if o.smallWindow {
+		settings.SetSCTPMaxReceiveBufferSize(8 << 10)
+	}
 	if o.net != nil {
 		settings.SetNet(o.net)
 	}
