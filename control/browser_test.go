@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"maskstream/internal/chromium"
+	"maskstream/sink/rtc"
 )
 
 // browser is a page whose picture is 640×360.
@@ -225,4 +226,18 @@ func TestPageSaysWhyTheSourceIsGone(t *testing.T) {
 	fake.mu.Unlock()
 	b := openBrowser(t, server.URL(), 1000, 700, false)
 	b.Until("the reason", fmt.Sprintf("document.querySelector('#blank')?.textContent.includes(%q)", "connection refused"))
+}
+
+func TestPageFallsBackToMJPEGAndSaysSo(t *testing.T) {
+	fake, server := serve(t, ServerOptions{Live: &fakeLive{err: rtc.ErrFull}})
+	fake.mu.Lock()
+	fake.webrtc = &WebRTCStatus{Mode: "locked"}
+	fake.mu.Unlock()
+	play(t, fake)
+	b := openBrowser(t, server.URL(), 1000, 700, false)
+	b.Until("the MJPEG picture", "document.querySelector('#frame.shown') && document.querySelector('#mjpeg').naturalWidth === 640")
+	b.Until("the reason", fmt.Sprintf("document.querySelector('#how').textContent.includes('MJPEG') && document.querySelector('#how').textContent.includes(%q)", rtc.ErrFull.Error()))
+	b.mouse("mousePressed", 160, 90, 0)
+	b.mouse("mouseReleased", 160, 90, 0)
+	b.Until("the object of a click", "document.querySelectorAll('#objects li').length === 1")
 }
