@@ -121,26 +121,35 @@ func TestLivePicturesAreUprightAndNoLargerThanShown(t *testing.T) {
 	}
 }
 
-func TestRTPClockGoesOnOverEpochs(t *testing.T) {
-	var c rtpClock
-	now := time.Now()
-	at := func(pts, after time.Duration, epoch bool) uint32 {
-		now = now.Add(after)
-		return c.stamp(pts, now, epoch)
+func TestRTPClockGoesOnAsAViewerCanFollow(t *testing.T) {
+	const ms, second = time.Millisecond, time.Second
+	type picture struct {
+		pts, passed time.Duration // passed here since the one before
+		epoch       bool
+		want        uint32 // ticks since the one before
 	}
-	for i, s := range []struct {
-		pts, after time.Duration
-		epoch      bool
-		want       uint32
-	}{
-		{0, 0, true, 0}, {400 * time.Millisecond, 400 * time.Millisecond, false, 36000},
-		{0, 2 * time.Second, true, 36000 + 180000}, {time.Second, time.Second, false, 36000 + 180000 + 90000}, // a camera that was gone
-		{0, 0, true, 36000 + 180000 + 90000 + smallestEpochStep}, // a file that starts over
-		{40 * time.Millisecond, 0, false, 36000 + 180000 + 90000 + 2*smallestEpochStep},
+	for name, pictures := range map[string][]picture{
+		"a camera":                  {{0, 0, true, 0}, {400 * ms, 400 * ms, false, 36000}, {440 * ms, 90 * ms, false, 3600}, {480 * ms, 1 * ms, false, 3600}},
+		"times that are no seconds": {{0, 0, true, 0}, {33366 * time.Microsecond, 33 * ms, false, 3002}, {66733 * time.Microsecond, 33 * ms, false, 3003}},
+		"a camera that was gone":    {{9 * second, 0, true, 810000}, {0, 2 * second, true, 180000}, {second, second, false, 90000}},
+		"a file that starts over":   {{0, 0, true, 0}, {40 * ms, 40 * ms, false, 3600}, {0, 1 * ms, true, 3600}, {40 * ms, 40 * ms, false, 3600}},
+		"a network held up":         {{0, 0, true, 0}, {40 * ms, 3 * second, false, 3600}, {2 * second, 1 * ms, false, 176400}},
+		"a file that goes fast":     {{0, 0, true, 0}, {second, 500 * ms, false, 90000}, {2 * second, 500 * ms, false, 45000}, {3 * second, 100 * ms, false, 9000}, {4 * second, second, false, 90000}},
+		"a file that goes slowly":   {{0, 0, true, 0}, {40 * ms, second, false, 3600}, {80 * ms, second, false, 3600}},
+		"all at once":               {{0, 0, true, 0}, {second, 0, false, 45000}, {2 * second, 0, false, 90}},
 	} {
-		if got := at(s.pts, s.after, s.epoch); got != s.want {
-			t.Errorf("stamp %d is %d, want %d", i, got, s.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			var c rtpClock
+			now, last := time.Unix(1_800_000_000, 0), uint32(0)
+			for i, p := range pictures {
+				now = now.Add(p.passed)
+				stamp := c.stamp(p.pts, now, p.epoch)
+				if step := stamp - last; step != p.want {
+					t.Errorf("picture %d is %d ticks after the one before, want %d", i, step, p.want)
+				}
+				last = stamp
+			}
+		})
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // configured starts the service with a stream "demo" on free ports.
-func configured(t *testing.T, url string, more string) *service {
+func configured(t *testing.T, url, more string) *service {
 	t.Helper()
 	text := fmt.Sprintf("streams:\n  - name: demo\n    url: %q\n%s\nnats: {embedded: true, url: \"nats://127.0.0.1:0\"}\nhttp: {listen: \"127.0.0.1:0\"}\nwebrtc: {udp: \"127.0.0.1:0\"}\n", url, more)
 	path := filepath.Join(t.TempDir(), "config.yaml")
@@ -59,28 +59,38 @@ const samplePictures = `(async (wanted) => {
 })(%d)`
 
 func TestPageDrawsEachPictureWithItsOwnMasks(t *testing.T) {
-	s := configured(t, "testscene:?number=1", ballPrompt)
-	page := chromium.Open(t, s.page, 1280, 800, false)
-	page.Until("a picture with masks", isPlaying)
-	page.Until("the way it comes", usesLive)
-	var samples []struct{ Picture, Masks int }
-	page.Run(fmt.Sprintf(samplePictures, 100), &samples)
-	same, unread := 0, 0
-	for _, sample := range samples {
-		switch {
-		case sample.Picture < 0:
-			unread++
-		case sample.Picture == sample.Masks:
-			same++
-		default:
-			t.Logf("picture %d with the masks of %d", sample.Picture, sample.Masks)
-		}
-	}
-	if t.Logf("%d of %d pictures had their own masks, %d could not be read", same, len(samples), unread); same < 99 {
-		t.Errorf("%d of %d pictures had their own masks", same, len(samples))
-	}
-	if len(page.Console) > 0 {
-		t.Errorf("the page complains: %v", page.Console)
+	for name, source := range map[string]func(*testing.T) (url, prompts string){
+		"the test scene": func(*testing.T) (string, string) { return "testscene:?number=1", ballPrompt },
+		"a file, passed through": func(t *testing.T) (string, string) {
+			return numberedClip(t, "clip.mp4", 3000, "-c:v", "libx264", "-bf", "0", "-g", "50", "-pix_fmt", "yuv420p"), "    prompts: [{object: 1, box: [209, 50, 272, 113]}]"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, prompts := source(t)
+			s := configured(t, url, prompts)
+			page := chromium.Open(t, s.page, 1280, 800, false)
+			page.Until("a picture with masks", isPlaying)
+			page.Until("the way it comes", usesLive)
+			var samples []struct{ Picture, Masks int }
+			page.Run(fmt.Sprintf(samplePictures, 100), &samples)
+			same, unread := 0, 0
+			for _, sample := range samples {
+				switch {
+				case sample.Picture < 0:
+					unread++
+				case sample.Picture == sample.Masks:
+					same++
+				default:
+					t.Logf("picture %d with the masks of %d", sample.Picture, sample.Masks)
+				}
+			}
+			if t.Logf("%d of %d pictures had their own masks, %d could not be read", same, len(samples), unread); same < 99 {
+				t.Errorf("%d of %d pictures had their own masks", same, len(samples))
+			}
+			if len(page.Console) > 0 {
+				t.Errorf("the page complains: %v", page.Console)
+			}
+		})
 	}
 }
 
