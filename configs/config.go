@@ -67,8 +67,14 @@ type NATS struct {
 	Frames          bool   `yaml:"frames"`
 	Batch           Batch  `yaml:"batch"`
 	JetStream       bool   `yaml:"jetstream"`
-	CredentialsFile string `yaml:"credentials_file"`
+	Store           Store  `yaml:"store"`
+	Spool           Spool  `yaml:"spool"`
+	Username        string `yaml:"username"` // excludes the three files below and a user in the URL, as each of them does the others
+	Password        Secret `yaml:"password"`
+	PasswordFile    string `yaml:"password_file"` // excludes Password
 	TokenFile       string `yaml:"token_file"`
+	NkeyFile        string `yaml:"nkey_file"`
+	CredentialsFile string `yaml:"credentials_file"`
 	TLS             TLS    `yaml:"tls"`
 }
 
@@ -79,9 +85,25 @@ type Batch struct {
 	Age   Duration `yaml:"age"` // 0: no limit
 }
 
-// TLS names the certificate authority of the server; empty takes the system's.
+// Store is the JetStream stream that keeps what is published.
+type Store struct {
+	Name     string   `yaml:"name"`   // empty: the prefix, with _ for its dots
+	Manage   bool     `yaml:"manage"` // create it where no stream takes the subjects
+	MaxAge   Duration `yaml:"max_age"`
+	MaxBytes Size     `yaml:"max_bytes"`
+}
+
+// Spool is where messages wait that JetStream has not taken yet.
+type Spool struct {
+	Folder string `yaml:"folder"` // empty: in the user's state folder
+	Bytes  Size   `yaml:"bytes"`
+}
+
+// TLS names PEM files.
 type TLS struct {
-	CAFile string `yaml:"ca_file"`
+	CAFile   string `yaml:"ca_file"`   // the authority of the server's certificate; empty: the system's
+	CertFile string `yaml:"cert_file"` // what we show; with KeyFile, or neither
+	KeyFile  string `yaml:"key_file"`
 }
 
 // HTTP is the control and preview server.
@@ -111,6 +133,8 @@ func Default() *Config {
 			URL:    "nats://127.0.0.1:4222",
 			Prefix: "tracker",
 			Batch:  Batch{Count: 1, Bytes: 256 << 10},
+			Store:  Store{Manage: true, MaxAge: Duration(24 * time.Hour), MaxBytes: 1 << 30},
+			Spool:  Spool{Bytes: 256 << 20},
 		},
 		HTTP:   HTTP{Listen: "127.0.0.1:8080"},
 		WebRTC: WebRTC{UDP: "127.0.0.1:8189", Mode: "locked"},

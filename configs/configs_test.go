@@ -183,6 +183,12 @@ func TestWrongConfigurationIsOneLineWithItsPlace(t *testing.T) {
 		"auto among prompts":         {text: gate + "    prompts: [{auto: true}, {box: [1,2,3,4]}]", want: "stands alone"},
 		"nats scheme":                {text: gate + "nats: {url: 'http://h:4222'}", want: "t.yaml:4:13: nats.url: http://h:4222: write nats://"},
 		"nats prefix":                {text: gate + "nats: {prefix: 'a.*'}", want: "nats.prefix"},
+		"two identities":             {text: gate + "nats: {token_file: a, nkey_file: b}", want: "t.yaml:4:34: nats.nkey_file: nkey_file and token_file exclude each other"},
+		"user twice":                 {text: gate + "nats: {url: 'nats://u@h:4222', username: u}", want: "url and username exclude each other"},
+		"password of nobody":         {text: gate + "nats: {password: p}", want: "nats.username: there is a password and no username"},
+		"password twice":             {text: gate + "nats: {username: u, password: p, password_file: f}", want: "nats.password_file: password and password_file exclude each other"},
+		"half a certificate":         {text: gate + "nats: {tls: {cert_file: c}}", want: "cert_file and key_file go together"},
+		"embedded with a user":       {text: gate + "nats: {embedded: true, username: u}", want: "takes no credentials and no TLS"},
 		"embedded twice":             {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:4222,nats://127.0.0.1:4223'}", want: "one address"},
 		"embedded nowhere":           {text: gate + "nats: {embedded: true, url: 'nats://127.0.0.1:70000'}", want: "70000 is no port"},
 		"embedded elsewhere":         {text: gate + "nats: {embedded: true, url: 'nats://0.0.0.0:4222'}", want: "loopback only"},
@@ -243,6 +249,7 @@ nats: {url: "nats://geheim@h:4222,nats://u:geheim@i:4222"}
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.NATS.Password = "geheim" // a user here and in the URL is refused, so not in the text
 	var logged strings.Builder
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "password", c.Streams[1].Password, "url", c.Streams[0].URL, "all", c)
 	asJSON, err := json.Marshal(c)
@@ -256,6 +263,7 @@ nats: {url: "nats://geheim@h:4222,nats://u:geheim@i:4222"}
 			t.Errorf("%s prints a secret: %s", name, s)
 		}
 	}
+	c.NATS.Password = ""
 	again, err := parse("printed.yaml", []byte(c.Redacted()), nil)
 	if err != nil {
 		t.Fatalf("the printed configuration does not load: %v\n%s", err, c.Redacted())

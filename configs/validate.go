@@ -37,6 +37,14 @@ func CheckStreamName(name string) error {
 	return nil
 }
 
+// CheckPrefix refuses what cannot begin a NATS subject.
+func CheckPrefix(prefix string) error {
+	if !tokens.MatchString(prefix) {
+		return fmt.Errorf("prefix %q: use tokens of A–Z a–z 0–9 _ - with dots between", prefix)
+	}
+	return nil
+}
+
 // CheckURL refuses a source whose protocol is not on the list. Text without a protocol is a path.
 func CheckURL(u URL) error {
 	if u == "" {
@@ -200,35 +208,6 @@ func (v validator) prompt(path string, p *Prompt) error {
 		return v.errorf(path+".box", "%v: the first corner has to be left of and above the second", p.Box)
 	case p.Mask != nil && (p.Mask.Size[0] < 1 || p.Mask.Size[1] < 1 || p.Mask.Counts == ""):
 		return v.errorf(path+".mask", "size is [height, width], counts COCO's string")
-	}
-	return nil
-}
-
-func (v validator) nats(n *NATS) error {
-	for part := range strings.SplitSeq(string(n.URL), ",") {
-		u, err := url.Parse(strings.TrimSpace(part))
-		if err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
-			return v.errorf("nats.url", "%s: write nats://host:4222 (or tls, ws, wss), percent-encoded, several with commas", n.URL)
-		}
-		if n.Embedded && !loopback(u.Hostname()) {
-			return v.errorf("nats.url", "the embedded server listens on loopback only, not on %s", u.Hostname())
-		}
-	}
-	switch {
-	case n.Embedded && strings.Contains(string(n.URL), ","):
-		return v.errorf("nats.url", "the embedded server has one address, here are several")
-	case n.Embedded && n.URL.Port() > math.MaxUint16:
-		return v.errorf("nats.url", "%d is no port: they go to 65535", n.URL.Port())
-	case !tokens.MatchString(n.Prefix):
-		return v.errorf("nats.prefix", "%q: tokens of A–Z a–z 0–9 _ - with dots between", n.Prefix)
-	case n.Batch.Count < 1:
-		return v.errorf("nats.batch.count", "%d: at least 1", n.Batch.Count)
-	case n.Batch.Bytes < 1024:
-		return v.errorf("nats.batch.bytes", "%d: at least 1KiB", n.Batch.Bytes)
-	case n.CredentialsFile != "" && n.TokenFile != "":
-		return v.errorf("nats.token_file", "credentials_file and token_file exclude each other")
-	case n.Embedded && (n.CredentialsFile != "" || n.TokenFile != "" || n.TLS.CAFile != ""):
-		return v.errorf("nats.embedded", "the embedded server takes no credentials and no TLS")
 	}
 	return nil
 }

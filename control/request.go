@@ -33,10 +33,18 @@ func (f *FrameRef) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// decode reads exactly one JSON object into v.
-func decode(body []byte, v any) error {
+// checkLength bounds what a request may cost.
+func checkLength(body []byte) error {
 	if len(body) > BodyLimit {
 		return Errorf(TooLarge, "the body has %d bytes: at most %d", len(body), BodyLimit)
+	}
+	return nil
+}
+
+// decode reads exactly one JSON object into v.
+func decode(body []byte, v any) error {
+	if err := checkLength(body); err != nil {
+		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()

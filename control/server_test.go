@@ -392,7 +392,7 @@ func TestConnectionMetricsFollowTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the connection", connection.Connected)
-	_, server := serve(t, ServerOptions{Collectors: []Collector{NATSMetrics(connection)}})
+	_, server := serve(t, ServerOptions{Collectors: []Collector{NATSMetrics(connection, nil)}})
 	text := func() string {
 		_, body, _ := do(t, "GET", server.URL()+"/metrics", "")
 		return body

@@ -36,6 +36,13 @@ const (
 	discoverTimeout = time.Minute
 )
 
+func (v Verb) timeout() time.Duration {
+	if v == Discover {
+		return discoverTimeout
+	}
+	return callTimeout
+}
+
 // Service knows the streams by name and is the one table of verbs behind every door. Safe for concurrent use.
 type Service struct {
 	mu      sync.RWMutex
@@ -137,11 +144,7 @@ func (s *Service) Preview(name string) (http.Handler, error) {
 // Call does one verb. body is the JSON of contract.md's table, empty where the verb takes none; reply marshals to JSON.
 // Every error is an *Error.
 func (s *Service) Call(ctx context.Context, verb Verb, name string, body []byte) (reply any, err error) {
-	timeout := callTimeout
-	if verb == Discover {
-		timeout = discoverTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, verb.timeout())
 	defer cancel()
 	if reply, err = s.call(ctx, verb, name, body); err != nil {
 		return nil, toError(err)

@@ -40,8 +40,8 @@ func newStreamMetrics(service *Service) *streamMetrics {
 	of(counter, "tracker_source_reconnects_total", "Times the source was lost and opened again.",
 		func(s *StreamStatus) float64 { return float64(s.Counters.Reconnects) })
 	of(counter, "tracker_source_frames_decoded_total", "Pictures decoded.", func(s *StreamStatus) float64 { return float64(s.Counters.Decoded) })
-	of(counter, "tracker_source_decode_errors_total", "Errors of the decoder.", func(s *StreamStatus) float64 { return float64(s.Counters.DecodeErrors) })
-	of(counter, "tracker_source_timestamp_jumps_total", "Backward jumps of time.", func(s *StreamStatus) float64 { return float64(s.Counters.TimestampJumps) })
+	of(counter, "tracker_source_decode_errors_total", "Packets that the decoder refused, and pictures that it had to mend.", func(s *StreamStatus) float64 { return float64(s.Counters.DecodeErrors) })
+	of(counter, "tracker_source_timestamp_jumps_total", "Jumps of the source's time: backward, or forward by more than ten seconds.", func(s *StreamStatus) float64 { return float64(s.Counters.TimestampJumps) })
 	of(gauge, "tracker_source_last_frame_timestamp_seconds", "When the last frame came, 0 before the first.", func(s *StreamStatus) float64 {
 		if s.Counters.LastFrame.IsZero() {
 			return 0

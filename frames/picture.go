@@ -32,7 +32,8 @@ const (
 	BT2020
 )
 
-// Rotation is how far a picture has to be turned clockwise to stand upright.
+// Rotation is how far a picture has to be turned clockwise to stand upright: one of the four turns, with Mirrored where it has
+// to be mirrored left to right before.
 type Rotation uint8
 
 const (
@@ -40,7 +41,15 @@ const (
 	Rotate90
 	Rotate180
 	Rotate270
+
+	Mirrored Rotation = 4
 )
+
+// turn is the rotation without the mirror.
+func (r Rotation) turn() Rotation { return r &^ Mirrored }
+
+// sideways says whether width and height change places.
+func (r Rotation) sideways() bool { return r&1 != 0 }
 
 // Picture is one decoded picture. It has references like a tensor (born with one, Retain to keep, Release when done); the
 // last release hands the planes back to whoever owns them.
@@ -62,6 +71,7 @@ type Picture struct {
 // Meta says which picture of which run this is.
 type Meta struct {
 	Epoch    int           // grows at a reconnect, a new size, a backward jump of time or a loop
+	Began    string        // why the epoch did: "reconnect", "size", "time" or "loop"; empty for the first
 	Frame    int           // counts decoded pictures within the epoch, from 0
 	PTS      time.Duration // presentation time, as the source says
 	Captured time.Time     // the camera's own clock, zero where it sends none
@@ -99,7 +109,7 @@ func (p *Picture) Release() {
 
 // DisplaySize is the size after rotation: the one masks have and people see.
 func (p *Picture) DisplaySize() (width, height int) {
-	if p.Rotation == Rotate90 || p.Rotation == Rotate270 {
+	if p.Rotation.sideways() {
 		return p.Height, p.Width
 	}
 	return p.Width, p.Height

@@ -38,7 +38,7 @@ func inputOptions(o Options, t *target) (kv [][2]string) {
 	case t.kind == kindFile:
 		return [][2]string{{"protocol_whitelist", "file,crypto,data"}}
 	case t.kind == kindDevice:
-		return nil
+		return t.options
 	case t.scheme == "rtsp" || t.scheme == "rtsps":
 		kv = [][2]string{
 			{"timeout", later}, // not stimeout, not rw_timeout: neither bounds RTSP

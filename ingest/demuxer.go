@@ -36,7 +36,8 @@ type demuxer struct {
 	waiting  int   // packets still to be skipped for want of a key frame
 	read     int64 // packets of the stream
 	given    int64 // pictures
-	start    int64 // of a file, in the stream's time base: its times count from 0
+	sought   bool  // somewhere: then read and given do not count what there is
+	start    int64 // of a recording, in the stream's time base: its times count from 0
 	pipe     int   // descriptor, -1 where there is none
 	opened   bool
 	closed   bool
@@ -47,6 +48,9 @@ const maxKeyframeWait = 300
 
 func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err error) {
 	if err := resolve(ctx, o, t); err != nil {
+		return nil, err
+	}
+	if err := t.missing(); err != nil {
 		return nil, err
 	}
 	from, pipe := t.open, -1
@@ -136,22 +140,20 @@ func (d *demuxer) findVideo(o Options) error {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrTooLarge, Detail: fmt.Sprintf("%d×%d is more than %d pixels", c.Width(), c.Height(), o.MaxPixels)}
 	}
 	duration := d.input.Duration()
-	switch {
-	case d.target.kind == kindNetwork && duration <= 0:
-		d.target.live = true
-	case d.target.kind == kindFile:
-		if start := d.stream.StartTime(); start > -1<<62 {
-			d.start = start
-		}
+	if d.target.kind == kindNetwork && !d.target.live {
+		d.target.live = !recorded(d.input)
 	}
 	if d.target.live {
 		d.waiting = maxKeyframeWait
+	} else if start := d.stream.StartTime(); start > -1<<62 {
+		d.start = start
 	}
 	var err error
 	if d.decoder, err = newDecoder(c, o, d.target.live); err != nil {
 		return d.failure("opening", err)
 	}
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
+	d.decoder.turned = d.decoder.rotation
 	d.describe(c, duration)
 	if passed, _ := d.described.Preview(); passed {
 		d.coded = newCodedPictures(c.ExtraData())
@@ -231,11 +233,11 @@ func (d *demuxer) feed() error {
 		}
 		// FFmpeg calls it the end of the file, too, where a file lacks what its table of contents has. Tables count a few more in
 		// some formats, which leave out pictures that did not change.
-		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || d.read < promised*9/10 {
+		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || !d.sought && d.read < promised*9/10 {
 			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
 		}
 		if d.decoder.refused > 0 && !d.target.live {
-			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "packets", d.decoder.refused)
+			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "decode_errors", d.decoder.refused)
 		}
 		d.decoder.drain()
 		return nil
@@ -253,6 +255,25 @@ func (d *demuxer) feed() error {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}
 	d.decoder.send(d.packet)
+	return nil
+}
+
+// seek makes next go on at a picture from which the decoder can begin, at or before pts as far as the container knows.
+func (d *demuxer) seek(ctx context.Context, pts time.Duration) error {
+	if d.target.live || d.pipe >= 0 {
+		return &Error{Op: "going back in", Source: d.target.shown, Kind: ErrUnsupported, Detail: "it can only be read forwards"}
+	}
+	d.watch(ctx)
+	if d.target.kind != kindFile {
+		d.interrupt.within(d.timeout)
+	}
+	tb := d.stream.TimeBase()
+	at := d.start + rescale(int64(pts)+1, int64(tb.Den()), int64(time.Second)*int64(tb.Num())) // PTS were rounded down
+	if err := seekBack(d.input, d.stream.Index(), at); err != nil {
+		return d.failure("going back in", err)
+	}
+	flush(d.decoder.context)
+	d.sought = true
 	return nil
 }
 

@@ -12,6 +12,7 @@ package ingest
 #include <libavformat/avformat.h>
 #include <libavutil/avutil.h>
 #include <libavutil/log.h>
+#include <libavutil/pixdesc.h>
 #include <libavutil/time.h>
 #include <libswscale/swscale.h>
 
@@ -137,6 +138,12 @@ func bestTimestamp(f *astiav.Frame) (t int64, ok bool) {
 	return t, t != C.AV_NOPTS_VALUE
 }
 
+// mended says that parts of the frame were lost and made up.
+func mended(f *astiav.Frame) bool {
+	c := frameOf(f)
+	return c.decode_error_flags != 0 || c.flags&C.AV_FRAME_FLAG_CORRUPT != 0
+}
+
 // colourSpace is the matrix in the frame's own words (ITU-T H.273).
 func colourSpace(f *astiav.Frame) astiav.ColorSpace {
 	return astiav.ColorSpace(frameOf(f).colorspace)
@@ -180,6 +187,73 @@ func fillPacket(p *astiav.Packet, data []byte) error {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(c.data)), len(data)), data)
 	c.flags |= C.AV_PKT_FLAG_KEY // or the PNG decoder adds the picture before
 	return nil
+}
+
+// seekBack makes the next packet one from which the decoder can begin, at or before a time in the stream's time base.
+func seekBack(context *astiav.FormatContext, stream int, at int64) error {
+	if code := C.av_seek_frame(formatOf(context), C.int(stream), C.int64_t(at), C.AVSEEK_FLAG_BACKWARD); code < 0 {
+		return astiav.Error(code)
+	}
+	return nil
+}
+
+// flush makes the decoder forget the packets before.
+func flush(context *astiav.CodecContext) { C.avcodec_flush_buffers(contextOf(context)) }
+
+// contextOf reads the one field of go-astiav's CodecContext, for which it has no UnsafePointer.
+func contextOf(context *astiav.CodecContext) *C.AVCodecContext {
+	return *(**C.AVCodecContext)(unsafe.Pointer(context))
+}
+
+func isKey(f *astiav.Frame) bool { return frameOf(f).key_frame != 0 }
+
+func lookAt(f *astiav.Frame) look {
+	c := frameOf(f)
+	return look{format: f.PixelFormat(), space: colourSpace(f), colourRange: f.ColorRange(), interlaced: c.interlaced_frame != 0, topFirst: c.top_field_first != 0}
+}
+
+// codedSize is what the decoder works with, which may be more than it shows.
+func codedSize(context *astiav.CodecContext) (width, height int) {
+	c := contextOf(context)
+	return int(c.coded_width), int(c.coded_height)
+}
+
+// parametersOf reads the one field of go-astiav's CodecParameters, for which it has no UnsafePointer.
+func parametersOf(parameters *astiav.CodecParameters) *C.AVCodecParameters {
+	return *(**C.AVCodecParameters)(unsafe.Pointer(parameters))
+}
+
+// profileName is empty where the codec has none.
+func profileName(parameters *astiav.CodecParameters) string {
+	c := parametersOf(parameters)
+	return C.GoString(C.avcodec_profile_name(c.codec_id, c.profile))
+}
+
+// transferName is empty where the stream does not say.
+func transferName(parameters *astiav.CodecParameters) string {
+	if transfer := parametersOf(parameters).color_trc; transfer != C.AVCOL_TRC_UNSPECIFIED {
+		return C.GoString(C.av_color_transfer_name(transfer))
+	}
+	return ""
+}
+
+// fieldOrder is which field comes first as the container says: "top", "bottom", or empty for whole pictures.
+func fieldOrder(parameters *astiav.CodecParameters) string {
+	switch parametersOf(parameters).field_order {
+	case C.AV_FIELD_TT, C.AV_FIELD_TB:
+		return "top"
+	case C.AV_FIELD_BB, C.AV_FIELD_BT:
+		return "bottom"
+	}
+	return ""
+}
+
+// recorded says that what comes from the network is all there already: a playlist that has its end, or a file whose server
+// tells its size and lets us go to any part of it. A duration tells both, but for files that do not say theirs.
+func recorded(context *astiav.FormatContext) bool {
+	c := formatOf(context)
+	playlist := c.ctx_flags&C.AVFMTCTX_UNSEEKABLE != 0 || C.GoString(c.iformat.name) == "hls" || C.GoString(c.iformat.name) == "dash"
+	return c.duration > 0 || !playlist && c.pb != nil && c.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0 && C.avio_size(c.pb) > 0
 }
 
 // reorderDelay is how many pictures the codec holds back to put B-frames in order.

@@ -78,7 +78,7 @@ func (e *LiveEncoder) open(l layoutOf) (err error) {
 		return err
 	}
 	e.upright = e.scaled
-	if l.rotation == frames.Rotate90 || l.rotation == frames.Rotate270 {
+	if sideways(l.rotation) {
 		w, h = h, w
 	}
 	if l.rotation != frames.Rotate0 {

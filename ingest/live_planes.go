@@ -68,6 +68,9 @@ func fillPlanes(f *astiav.Frame, p *frames.Picture) {
 	}
 }
 
+// sideways says whether width and height change places.
+func sideways(r frames.Rotation) bool { return r&1 != 0 }
+
 // turn brings a 4:2:0 frame upright, into one of the size that it has then.
 func turn(dst, src *astiav.Frame, r frames.Rotation) {
 	from, to := src.Linesize(), dst.Linesize()
@@ -77,22 +80,26 @@ func turn(dst, src *astiav.Frame, r frames.Rotation) {
 			w, h = w/2, h/2
 		}
 		dw, dh := w, h
-		if r != frames.Rotate180 {
+		if sideways(r) {
 			dw, dh = h, w
 		}
 		in, out := plane(src, i, h, w), plane(dst, i, dh, dw)
 		for y := range dh {
 			row := out[y*to[i]:][:dw]
 			for x := range row {
-				switch r {
+				sx, sy := x, y // in the source
+				switch r &^ frames.Mirrored {
 				case frames.Rotate90:
-					row[x] = in[(h-1-x)*from[i]+y]
+					sx, sy = y, h-1-x
 				case frames.Rotate180:
-					row[x] = in[(h-1-y)*from[i]+w-1-x]
+					sx, sy = w-1-x, h-1-y
 				case frames.Rotate270:
-					row[x] = in[x*from[i]+w-1-y]
-				case frames.Rotate0:
+					sx, sy = w-1-y, x
 				}
+				if r&frames.Mirrored != 0 {
+					sx = w - 1 - sx
+				}
+				row[x] = in[sy*from[i]+sx]
 			}
 		}
 	}

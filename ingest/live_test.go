@@ -78,6 +78,8 @@ func TestLivePicturesAreUprightAndNoLargerThanShown(t *testing.T) {
 		"large and upright": {frames.H264, frames.YUV420P, 1920, 1080, frames.Rotate90, 720, 1280, 1, 0},
 		"upside down":       {frames.H264, frames.YUV420P, 640, 360, frames.Rotate180, 640, 360, 1, 1},
 		"to the left":       {frames.H264, frames.RGB24, 640, 360, frames.Rotate270, 360, 640, 0, 1},
+		"mirrored":          {frames.H264, frames.RGB24, 640, 360, frames.Mirrored, 640, 360, 1, 0},
+		"mirrored, turned":  {frames.H264, frames.RGB24, 640, 360, frames.Mirrored | frames.Rotate90, 360, 640, 1, 1},
 		"VP8":               {frames.VP8, frames.RGB24, 640, 360, frames.Rotate0, 640, 360, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // Options say what to read and how. Only URL is needed.
 type Options struct {
 	// URL is a file, a folder of .png and .jpg named by numbers, an image, an rtsp, http, rtmp, srt, udp or tcp URL,
-	// /dev/video0, or testscene: with the options of [ParseTestScene].
+	// /dev/video0, also with ?video_size=1280x720&framerate=30&input_format=mjpeg, pipe:0 or - for standard input, or
+	// testscene: with the options of [ParseTestScene].
 	URL string
 	// Username and Password go before those in the URL; they need no encoding, and are never shown.
 	Username, Password string
@@ -25,6 +26,8 @@ type Options struct {
 	MaxPixels int
 	// Loop makes [Run] start a file over at its end, as a new epoch.
 	Loop bool
+	// Counters are counted up by [Run]; nil for none.
+	Counters *Counters
 	// RetryFirst and RetryMax bound the pauses between [Run]'s attempts. Default 1 s and 30 s.
 	RetryFirst, RetryMax time.Duration
 }
@@ -38,6 +41,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxPixels <= 0 {
 		o.MaxPixels = 8192 * 8192
+	}
+	if o.Counters == nil {
+		o.Counters = &Counters{}
 	}
 	if o.RetryFirst <= 0 {
 		o.RetryFirst = time.Second
@@ -70,13 +76,15 @@ type Info struct {
 // Stats count what a reader did.
 type Stats struct {
 	Frames       int64 // pictures handed out
-	DecodeErrors int64 // packets the decoder refused
+	DecodeErrors int64 // packets the decoder refused, and pictures it had to mend
 }
 
 // source is one way to get pictures. One goroutine calls its methods.
 type source interface {
 	// next returns a picture with one reference, or io.EOF. Its Meta is complete but for Epoch and Frame.
 	next(ctx context.Context) (*frames.Picture, error)
+	// seek makes next go on at or before pts.
+	seek(ctx context.Context, pts time.Duration) error
 	info() Info
 	decodeErrors() int64
 	close()
@@ -135,6 +143,11 @@ func (r *Reader) Next(ctx context.Context) (*frames.Picture, error) {
 	r.frames++
 	return p, nil
 }
+
+// Seek makes Next go on earlier or later: with a picture at or before pts from which decoding can begin. Containers know such
+// places more or less exactly, so that the caller has to look at where it is. A source that can only be read forwards says
+// [ErrUnsupported].
+func (r *Reader) Seek(ctx context.Context, pts time.Duration) error { return r.source.seek(ctx, pts) }
 
 // rtpTime counts 90 kHz, as the preview track does.
 func rtpTime(pts time.Duration) uint32 {

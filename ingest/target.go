@@ -34,6 +34,7 @@ type target struct {
 	secrets []string // what scrub takes out of foreign texts
 	path    string   // of a named pipe; empty otherwise
 	live    bool
+	options [][2]string // of kindDevice, for FFmpeg
 }
 
 // networkSchemes are the protocols a source may come by, and whether it is live. Everything else FFmpeg knows (concat,
@@ -55,6 +56,8 @@ func parseTarget(o Options) (*target, error) {
 	switch {
 	case o.URL == "":
 		return invalid(ErrInvalid, "the address is empty", "give a file, a folder of images or a URL")
+	case o.URL == "pipe:0" || o.URL == "-":
+		return standardInput(o.URL)
 	case !hasScheme || exists(o.URL):
 		return pathTarget(o.URL)
 	case scheme == "testscene":
@@ -71,7 +74,7 @@ func parseTarget(o Options) (*target, error) {
 			return networkTarget(o, s.name, s.live)
 		}
 	}
-	return invalid(ErrUnsupported, fmt.Sprintf("the scheme %q", scheme), "use a file, rtsp(s), http(s), rtmp(s), srt, udp, rtp, tcp, /dev/video… or testscene:")
+	return invalid(ErrUnsupported, fmt.Sprintf("the scheme %q", scheme), "use a file, rtsp(s), http(s), rtmp(s), srt, udp, rtp, tcp, /dev/video…, pipe:0 or testscene:")
 }
 
 var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+$`)
@@ -88,6 +91,9 @@ func exists(path string) bool {
 }
 
 func pathTarget(path string) (*target, error) {
+	if t, ok, err := deviceTarget(path); ok {
+		return t, err
+	}
 	t := &target{kind: kindFile, open: "file:" + path, shown: path}
 	info, err := os.Stat(path)
 	switch {
@@ -97,8 +103,6 @@ func pathTarget(path string) (*target, error) {
 		return nil, &Error{Op: "opening", Source: path, Kind: ErrNotFound, Hint: "check the name"}
 	case info.Mode()&fs.ModeNamedPipe != 0:
 		t.path = path
-	case strings.HasPrefix(path, "/dev/video"):
-		t.kind, t.open, t.live = kindDevice, path, true
 	case info.IsDir() || isImage(path):
 		t.kind, t.open = kindImages, path
 	}

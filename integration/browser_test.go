@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
@@ -209,25 +207,10 @@ func TestPageShowsItsButtonsAndWorksOnAPhone(t *testing.T) {
 	}
 }
 
-// metric reads one sample of /metrics, 0 where it is not there.
-func (s *service) metric(t *testing.T, sample string) float64 {
-	t.Helper()
-	text := s.text(t, "/metrics")
-	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(sample) + ` (\S+)$`).FindStringSubmatch(text)
-	if m == nil {
-		return 0
-	}
-	value, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
-}
-
 func TestPageThatHangsSlowsNobody(t *testing.T) {
 	s := configured(t, "testscene:", ballPrompt)
 	other := s.watch(t, "demo", "", whepOptions{})
-	other.until("pictures", func(pictures []shown, _ []*rle.Frame) bool { return len(pictures) > 10 })
+	other.until("pictures", func(pictures []viewed, _ []*rle.Frame) bool { return len(pictures) > 10 })
 	page := chromium.Open(t, s.page, 800, 600, false)
 	page.Until("a picture with masks", isPlaying)
 	const skipped = `tracker_webrtc_dropped_total{reason="not_drawn",stream="demo"}`
@@ -240,13 +223,13 @@ func TestPageThatHangsSlowsNobody(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	before := s.metric(t, `tracker_sink_written_total{sink="webrtc",stream="demo"}`)
-	_, frames := other.until("masks", func([]shown, []*rle.Frame) bool { return true })
+	_, frames := other.until("masks", func([]viewed, []*rle.Frame) bool { return true })
 	have := len(frames)
-	other.until("what comes meanwhile", func(_ []shown, frames []*rle.Frame) bool { return len(frames) >= have+40 })
+	other.until("what comes meanwhile", func(_ []viewed, frames []*rle.Frame) bool { return len(frames) >= have+40 })
 	made := s.metric(t, `tracker_sink_written_total{sink="webrtc",stream="demo"}`) - before
-	t.Logf("40 frames of results came to the other viewer while the stream made %.0f", made)
+	t.Logf("40 frames of results came to the other viewer while the stream made %d", made)
 	if made > 50 {
-		t.Errorf("the other viewer got 40 of %.0f frames of results", made)
+		t.Errorf("the other viewer got 40 of %d frames of results", made)
 	}
 	var frame int // answered when the page lives again
 	page.Run("Number(document.getElementById('canvas').dataset.frame)", &frame)

@@ -65,7 +65,7 @@ func nalsOf(t *testing.T, path string) (nals [][]byte) {
 }
 
 // numbersIn decodes pictures of H.264, the first of them a key picture, and reads the number that each shows; −1 where it cannot be read.
-func numbersIn(t *testing.T, pictures []shown) (numbers []int) {
+func numbersIn(t *testing.T, pictures []viewed) (numbers []int) {
 	t.Helper()
 	var stream bytes.Buffer
 	for _, p := range pictures {

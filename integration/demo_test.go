@@ -112,21 +112,6 @@ func (s *service) request(t *testing.T, method, path, body string, reply any) in
 	return response.StatusCode
 }
 
-// text is what an address answers.
-func (s *service) text(t *testing.T, path string) string {
-	t.Helper()
-	response, err := http.Get(s.page + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 // truth is the scene's own mask of an object.
 func truth(t *testing.T, frame, object int) rle.Mask {
 	t.Helper()

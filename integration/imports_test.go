@@ -25,13 +25,13 @@ const module = "maskstream"
 // floors are the packages from low to high. What a package imports lies on a lower floor than itself.
 var floors = [][]string{
 	{"internal/chromium", "internal/nearest", "internal/userfile"},
-	{"rle", "tensor", "configs", "internal/queue", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
+	{"rle", "tensor", "configs", "internal/queue", "internal/spool", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
 	{"frames", "model", "model/nano"},
 	{"ingest", "memory", "sink", "model/sam2", "model/modeltest"},
 	{"sink/rtc", "model/ort", "model/amg"},
 	{"control", "propagate"},
 	{"internal/clip", "internal/stream"},
-	{"cmd/tracker"},
+	{"cmd/tracker", "examples/go"},
 }
 
 // onlyImporter is the package that alone knows a library, so that replacing the library changes one package.

@@ -27,7 +27,7 @@ func (s *service) webrtcStatus(t *testing.T, stream string) (status struct {
 func TestViewerGetsEachPictureAfterItsMasks(t *testing.T) {
 	s := serve(t)
 	c := s.watch(t, "demo", "", whepOptions{})
-	pictures, _ := c.until("pictures", func(pictures []shown, frames []*rle.Frame) bool { return len(pictures) >= 60 && len(frames) >= 30 })
+	pictures, _ := c.until("pictures", func(pictures []viewed, frames []*rle.Frame) bool { return len(pictures) >= 60 && len(frames) >= 30 })
 	if !pictures[0].key {
 		t.Error("the first picture is no key picture")
 	}
@@ -47,7 +47,7 @@ func TestViewerGetsEachPictureAfterItsMasks(t *testing.T) {
 			if int32(last-a.RTP) > 0 {
 				late++
 			}
-		case shown:
+		case viewed:
 			if int32(a.rtp-last) <= 0 && last != 0 {
 				t.Errorf("picture %d comes after %d", a.rtp, last)
 			}

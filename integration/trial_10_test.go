@@ -25,41 +25,41 @@ func TestTrial10SlowViewer(t *testing.T) {
 	var deaf atomic.Bool
 	slow := s.watch(t, "demo", "", whepOptions{deaf: deaf.Load, smallWindow: true})
 	good := s.watch(t, "demo", "", whepOptions{})
-	_, frames := slow.until("masks", func(_ []shown, frames []*rle.Frame) bool { return len(frames) >= 10 })
+	_, frames := slow.until("masks", func(_ []viewed, frames []*rle.Frame) bool { return len(frames) >= 10 })
 	slow.say(frames[len(frames)-1].RTP) // like a page; the last word for a while
-	good.until("masks", func(_ []shown, frames []*rle.Frame) bool { return len(frames) >= 10 })
+	good.until("masks", func(_ []viewed, frames []*rle.Frame) bool { return len(frames) >= 10 })
 
 	deaf.Store(true)
 	const written = `tracker_sink_written_total{sink="webrtc",stream="demo"}`
 	heap, before := s.metric(t, "go_memstats_heap_inuse_bytes"), s.metric(t, written)
-	_, frames = good.until("masks", func([]shown, []*rle.Frame) bool { return true })
-	have, leftOut := len(frames), 0.0
-	var most float64
+	_, frames = good.until("masks", func([]viewed, []*rle.Frame) bool { return true })
+	have, leftOut := len(frames), 0
+	var most int
 	for began := time.Now(); leftOut < 100; time.Sleep(100 * time.Millisecond) {
 		leftOut = s.metric(t, `tracker_webrtc_dropped_total{reason="not_drawn",stream="demo"}`) + s.metric(t, `tracker_webrtc_dropped_total{reason="buffered",stream="demo"}`)
 		most = max(most, s.metric(t, `tracker_webrtc_buffered_bytes{stream="demo"}`))
 		if time.Since(began) > 90*time.Second {
-			t.Fatalf("%.0f frames of results were left out for the slow viewer, and 100 should be", leftOut)
+			t.Fatalf("%d frames of results were left out for the slow viewer, and 100 should be", leftOut)
 		}
 	}
 	made := s.metric(t, written) - before
-	_, frames = good.until("masks", func(_ []shown, frames []*rle.Frame) bool { return len(frames)-have >= int(made)-10 })
+	_, frames = good.until("masks", func(_ []viewed, frames []*rle.Frame) bool { return len(frames)-have >= made-10 })
 	grown := s.metric(t, "go_memstats_heap_inuse_bytes") - heap
-	t.Logf("while %.0f frames were left out for the slow viewer, %d of %.0f came to the other; %.0f bytes waited at most, and the heap grew by %.1f MiB", leftOut, len(frames)-have, made, most, grown/(1<<20))
+	t.Logf("while %d frames were left out for the slow viewer, %d of %d came to the other; %d bytes waited at most, and the heap grew by %d MiB", leftOut, len(frames)-have, made, most, grown/(1<<20))
 	if most > 300<<10 {
-		t.Errorf("%.0f bytes waited for the slow viewer", most)
+		t.Errorf("%d bytes waited for the slow viewer", most)
 	}
 	if grown > 64<<20 {
-		t.Errorf("the heap grew by %.0f MiB", grown/(1<<20))
+		t.Errorf("the heap grew by %d MiB", grown/(1<<20))
 	}
 
 	deaf.Store(false)
 	newest := frames[len(frames)-1]
 	slow.say(newest.RTP)
-	slow.until("the newest masks", func(_ []shown, frames []*rle.Frame) bool {
+	slow.until("the newest masks", func(_ []viewed, frames []*rle.Frame) bool {
 		return len(frames) > 0 && frames[len(frames)-1].Seq > newest.Seq
 	})
-	slow.until("pictures to go on", func(pictures []shown, _ []*rle.Frame) bool {
+	slow.until("pictures to go on", func(pictures []viewed, _ []*rle.Frame) bool {
 		return len(pictures) > 0 && int32(pictures[len(pictures)-1].rtp-newest.RTP) > 0
 	})
 }
@@ -147,10 +147,10 @@ func TestTrial10LossyNetwork(t *testing.T) {
 	for range shownFrames {
 		show()
 	}
-	_, all := goodClient.until("all masks", func(_ []shown, all []*rle.Frame) bool { return len(all) >= shownFrames*95/100 })
-	_, some := lossyClient.until("most masks", func(_ []shown, some []*rle.Frame) bool { return len(some) >= shownFrames*60/100 })
+	_, all := goodClient.until("all masks", func(_ []viewed, all []*rle.Frame) bool { return len(all) >= shownFrames*95/100 })
+	_, some := lossyClient.until("most masks", func(_ []viewed, some []*rle.Frame) bool { return len(some) >= shownFrames*60/100 })
 	last := uint32(frame-1) * 3600
-	lossyClient.until("a picture near the end", func(pictures []shown, _ []*rle.Frame) bool {
+	lossyClient.until("a picture near the end", func(pictures []viewed, _ []*rle.Frame) bool {
 		return len(pictures) > 0 && pictures[len(pictures)-1].rtp > last-50*3600
 	})
 	t.Logf("%d packets to the viewer were lost; %d of %d frames of results came to it, %d to the other; %s", lost.Load(), len(some), shownFrames, len(all), fmt.Sprint(stream.Stats().Dropped))

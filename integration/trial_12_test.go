@@ -16,7 +16,7 @@ func TestTrial12Reloads(t *testing.T) { reloads(t, 20) }
 func reloads(t *testing.T, times int) {
 	s := configured(t, "testscene:?size=160x96&fps=5", "")
 	warm := s.watch(t, "demo", "", whepOptions{}) // what is there once and for all, is there after this
-	warm.until("a picture", func(pictures []shown, _ []*rle.Frame) bool { return len(pictures) > 0 })
+	warm.until("a picture", func(pictures []viewed, _ []*rle.Frame) bool { return len(pictures) > 0 })
 	warm.delete()
 	warm.pc.Close()
 	s.settles(t, 1<<20)
@@ -49,7 +49,7 @@ func reloads(t *testing.T, times int) {
 }
 
 // settles waits until nobody watches and there are no more goroutines than base, and says how long that took.
-func (s *service) settles(t *testing.T, base float64) time.Duration {
+func (s *service) settles(t *testing.T, base int) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for {
@@ -59,7 +59,7 @@ func (s *service) settles(t *testing.T, base float64) time.Duration {
 			return time.Since(began).Round(time.Millisecond)
 		}
 		if time.Since(began) > 30*time.Second {
-			t.Fatalf("after 30 s there are %.0f sessions and %.0f goroutines; there were %.0f", sessions, goroutines, base)
+			t.Fatalf("after 30 s there are %d sessions and %d goroutines; there were %d", sessions, goroutines, base)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -42,7 +42,7 @@ func TestTrial13BFrames(t *testing.T) {
 				t.Errorf("the video is %s: %s", video, reason)
 			}
 			client := s.watch(t, "demo", "", whepOptions{})
-			pictures, frames := client.until("pictures with their masks", func(pictures []shown, frames []*rle.Frame) bool { return len(pictures) >= 60 && len(frames) >= 60 })
+			pictures, frames := client.until("pictures with their masks", func(pictures []viewed, frames []*rle.Frame) bool { return len(pictures) >= 60 && len(frames) >= 60 })
 			byTime := map[uint32]int{}
 			for _, f := range frames {
 				byTime[f.RTP] = f.Frame
@@ -103,7 +103,7 @@ func TestTrial13PassThrough(t *testing.T) {
 			client := s.watch(t, "demo", "", whepOptions{})
 			first := 0 // the source's first key picture that came; before it pictures were coded for this viewer
 			at := -1   // of it in the file
-			pictures, _ := client.until("pictures of the source", func(pictures []shown, _ []*rle.Frame) bool {
+			pictures, _ := client.until("pictures of the source", func(pictures []viewed, _ []*rle.Frame) bool {
 				for ; at < 0 && first < len(pictures); first++ {
 					if at = indexOf(sent, coded(pictures[first].nals)[0]); at >= 0 {
 						break
@@ -151,7 +151,7 @@ func indexOf(nals [][]byte, nal []byte) int {
 func TestTrial13OtherCodecs(t *testing.T) {
 	s := configured(t, "testscene:", "")
 	client := s.watch(t, "demo", "", whepOptions{codecs: []webrtc.RTPCodecParameters{vp8Codec}})
-	pictures, _ := client.until("pictures", func(pictures []shown, frames []*rle.Frame) bool { return len(pictures) >= 10 && len(frames) >= 5 })
+	pictures, _ := client.until("pictures", func(pictures []viewed, frames []*rle.Frame) bool { return len(pictures) >= 10 && len(frames) >= 5 })
 	if !pictures[0].key {
 		t.Error("the first picture is no key picture")
 	}
@@ -161,7 +161,7 @@ func TestTrial13OtherCodecs(t *testing.T) {
 		t.Errorf("an offer of AV1 alone: %d %s", status, body)
 	}
 	plain := s.watch(t, "demo", "", whepOptions{plain: true})
-	if _, frames := plain.until("pictures of a plain player", func(pictures []shown, _ []*rle.Frame) bool { return len(pictures) >= 10 }); len(frames) > 0 {
+	if _, frames := plain.until("pictures of a plain player", func(pictures []viewed, _ []*rle.Frame) bool { return len(pictures) >= 10 }); len(frames) > 0 {
 		t.Error("a player without a channel got ", len(frames), " frames of results")
 	}
 }

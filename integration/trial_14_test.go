@@ -113,7 +113,7 @@ func TestTrial14Security(t *testing.T) {
 		}
 	})
 	if sessions := s.metric(t, "tracker_webrtc_sessions"); sessions != 0 {
-		t.Errorf("refused offers left %.0f sessions", sessions)
+		t.Errorf("refused offers left %d sessions", sessions)
 	}
 }
 

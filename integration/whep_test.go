@@ -29,15 +29,15 @@ type whepClient struct {
 	location string
 
 	mu       sync.Mutex
-	arrivals []any // what came, in order: shown and *rle.Frame
+	arrivals []any // what came, in order: viewed and *rle.Frame
 	parts    map[uint32][][]byte
 	messages int
 	channel  *webrtc.DataChannel
 	changed  chan struct{} // closed and replaced with every arrival
 }
 
-// shown is one picture that came.
-type shown struct {
+// viewed is one picture that came.
+type viewed struct {
 	rtp  uint32
 	nals [][]byte // of H.264; the whole frame of VP8
 	key  bool
@@ -238,7 +238,7 @@ func (c *whepClient) readTrack(track *webrtc.TrackRemote, deaf func() bool) {
 		if !p.Marker {
 			continue
 		}
-		s := shown{rtp: p.Timestamp}
+		s := viewed{rtp: p.Timestamp}
 		if isH264 {
 			s.nals, s.key = depacketize(packets)
 		} else {
@@ -283,7 +283,7 @@ func depacketize(packets []*rtp.Packet) (nals [][]byte, key bool) {
 }
 
 // until waits until enough has come, and returns all of it.
-func (c *whepClient) until(what string, enough func(pictures []shown, frames []*rle.Frame) bool) (pictures []shown, frames []*rle.Frame) {
+func (c *whepClient) until(what string, enough func(pictures []viewed, frames []*rle.Frame) bool) (pictures []viewed, frames []*rle.Frame) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 60*time.Second)
 	defer cancel()
@@ -292,7 +292,7 @@ func (c *whepClient) until(what string, enough func(pictures []shown, frames []*
 		c.mu.Lock()
 		for _, a := range c.arrivals[seen:] {
 			switch a := a.(type) {
-			case shown:
+			case viewed:
 				pictures = append(pictures, a)
 			case *rle.Frame:
 				frames = append(frames, a)

@@ -117,7 +117,7 @@ type Event struct {
 	Object *int      `json:"object,omitempty"` // of the object_… events
 	Epoch  *int      `json:"epoch,omitempty"`
 	Frames *int      `json:"frames,omitempty"` // of reverse_done: results of the pass
-	Reason string    `json:"reason,omitempty"` // of reverse_done: why the pass ended early
+	Reason string    `json:"reason,omitempty"` // of stream_down and epoch: why; of reverse_done: why the pass ended early
 }
 
 // Status is the message on <prefix>.<stream>.status, once a second.

@@ -104,13 +104,18 @@ func newServer(t *testing.T, config string) *serverProcess {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "nats.conf")
-	if err := os.WriteFile(file, []byte("listen: "+address+"\n"+config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := &serverProcess{t: t, address: address, config: file}
+	s := &serverProcess{t: t, address: address, config: filepath.Join(t.TempDir(), "nats.conf")}
+	s.reconfigure(config)
 	t.Cleanup(s.kill)
 	return s
+}
+
+// reconfigure takes effect at the next start.
+func (s *serverProcess) reconfigure(config string) {
+	s.t.Helper()
+	if err := os.WriteFile(s.config, []byte("listen: "+s.address+"\n"+config), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func (s *serverProcess) start() {

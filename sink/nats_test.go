@@ -342,8 +342,8 @@ func TestOptionsThatCannotWorkAreRefusedWithoutSecrets(t *testing.T) {
 }
 
 func TestNamesThatAreNoSubjectTokensAreRefused(t *testing.T) {
-	for _, o := range []StreamOptions{{"tracker", "a.b", false, rle.Limits{}}, {"tracker", "*", false, rle.Limits{}}, {"tracker", "", false, rle.Limits{}},
-		{"a..b", "cam", false, rle.Limits{}}, {">", "cam", false, rle.Limits{}}, {"", "cam", false, rle.Limits{}}, {"tracker", strings.Repeat("a", 65), false, rle.Limits{}}} {
+	for _, o := range []StreamOptions{{Prefix: "tracker", Stream: "a.b"}, {Prefix: "tracker", Stream: "*"}, {Prefix: "tracker"}, {Prefix: "tracker", Stream: "ctl"},
+		{Prefix: "a..b", Stream: "cam"}, {Prefix: ">", Stream: "cam"}, {Stream: "cam"}, {Prefix: "tracker", Stream: strings.Repeat("a", 65)}} {
 		if _, err := NewNATS(nil, o); err == nil {
 			t.Errorf("accepted %+v", o)
 		}

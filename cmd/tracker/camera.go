@@ -29,8 +29,11 @@ type camera struct {
 	network model.Network
 	fanout  *sink.Fanout
 	stream  *stream.Stream
-	live    *rtc.Stream
+	preview *rtc.Stream
 }
+
+// storeQueue is how many results and events may wait to be stored.
+const storeQueue = 256
 
 // newCamera loads the model and wires the sinks; nothing runs yet.
 func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Server, run string, log *slog.Logger) (*camera, error) {
@@ -45,8 +48,9 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Serve
 	if err != nil {
 		return nil, usageError{err}
 	}
+	live := c.Policy == "newest" && !ingest.Recorded(string(c.URL))
 	publisher, err := sink.NewNATS(bus.connection, sink.StreamOptions{
-		Prefix: nats.Prefix, Stream: c.Name, Frames: nats.Frames,
+		Prefix: nats.Prefix, Stream: c.Name, Frames: nats.Frames, Store: bus.store, Hold: !live,
 		Batch: rle.Limits{Count: nats.Batch.Count, Bytes: int(nats.Batch.Bytes), Age: time.Duration(nats.Batch.Age)},
 	})
 	if err != nil {
@@ -63,23 +67,32 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Serve
 		auto = &options
 	}
 	log = log.With("stream", c.Name)
-	live := viewers.Add(c.Name, rtc.StreamOptions{NewEncoder: func(codec frames.Codec) rtc.Encoder { return ingest.NewLiveEncoder(codec) }})
-	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
+	preview := viewers.Add(c.Name, rtc.StreamOptions{NewEncoder: func(codec frames.Codec) rtc.Encoder { return ingest.NewLiveEncoder(codec) }})
+	mjpeg := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
-	fanout.Add("nats", publisher, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses})
-	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
-	fanout.Add("webrtc", live, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results})
+	published := sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses}
+	if bus.store != nil { // which takes what it gets at once, unless the disk is slow, or holds a recording back
+		published.Capacity = storeQueue
+		if !live {
+			published.Policy = queue.Wait
+		}
+	}
+	fanout.Add("nats", publisher, published)
+	fanout.Add("preview", mjpeg, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
+	fanout.Add("webrtc", preview, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results})
 
-	feed := &feed{options: source, live: live, log: log}
+	feed := &feed{options: source, preview: preview, log: log}
+	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
-		Name: c.Name, Run: run, Live: c.Policy == "newest" && !ingest.Recorded(string(c.URL)), Source: feed,
+		Name: c.Name, Run: run, Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, WebRTC: func() *control.WebRTCStatus { return webrtcStatus(live.Stats()) },
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: mjpeg, Viewers: mjpeg.Viewers, Faults: feed.faults,
+		WebRTC:   func() *control.WebRTCStatus { return webrtcStatus(preview.Stats()) },
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
 		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
-	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream, live: live}, nil
+	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream, preview: preview}, nil
 }
 
 // run works until the source ends or ctx does; then what is queued leaves.
@@ -92,7 +105,7 @@ func (c *camera) run(ctx context.Context) error {
 }
 
 func (c *camera) close() {
-	_ = c.live.Close(context.Background()) // once more, where it never ran
+	_ = c.preview.Close(context.Background()) // once more, where it never ran
 	c.network.Close()
 }
 
@@ -100,7 +113,7 @@ func (c *camera) close() {
 type feed struct {
 	options ingest.Options
 	stream  *stream.Stream
-	live    *rtc.Stream
+	preview *rtc.Stream
 	log     *slog.Logger
 	trouble string // told last; "" while it is up
 }
@@ -108,15 +121,16 @@ type feed struct {
 // Run implements stream.Source.
 func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error {
 	show := func(p *frames.Picture) error {
-		f.live.Show(p)
+		f.preview.Show(p)
 		return emit(p)
 	}
 	return ingest.Run(ctx, f.options, show, func(e ingest.Event) {
 		switch e.Kind {
 		case ingest.Up:
 			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
-			f.live.Source(e.Info.Preview())
+			f.preview.Source(e.Info.Preview())
 			f.trouble = ""
+			f.stream.Recorded(!e.Info.Live)
 			f.stream.Up(ctx)
 		case ingest.Down:
 			if trouble := e.Err.Error(); trouble != f.trouble { // it is tried again and again, and mostly fails alike
@@ -143,6 +157,11 @@ func webrtcStatus(s rtc.Stats) *control.WebRTCStatus {
 		status.Video = control.VideoCoded
 	}
 	return status
+}
+
+// faults are what is wrong with the source so far.
+func (f *feed) faults() (decodeErrors, timestampJumps int64) {
+	return f.options.Counters.DecodeErrors.Load(), f.options.Counters.TimestampJumps.Load()
 }
 
 // sourceOptions is how a stream's source is opened.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"maskstream/frames"
 	"maskstream/ingest"
 	"maskstream/internal/clip"
 )
@@ -35,6 +36,12 @@ func (r *recording) open(ctx context.Context) (clip.Reader, error) {
 		return nil, fmt.Errorf("%s is a pipe, which can be read once only; save it to a file first", r.input)
 	}
 	return ingest.Open(ctx, ingest.Options{URL: r.input})
+}
+
+// numbering gives the pictures of a recording their epochs and the frames within these, from the first picture on.
+func numbering() func(*frames.Picture) {
+	var n ingest.Numbering
+	return func(p *frames.Picture) { n.Number(p) }
 }
 
 // Close closes a reader that nobody took.

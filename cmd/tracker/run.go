@@ -15,7 +15,6 @@ import (
 	"maskstream/configs"
 	"maskstream/control"
 	"maskstream/ingest"
-	"maskstream/sink"
 	"maskstream/sink/rtc"
 )
 
@@ -102,7 +101,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	server, err := control.NewServer(service, control.ServerOptions{
 		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Live: viewers, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(version), control.SessionMetrics(viewers.Viewers)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection, bus.store), control.BuildMetrics(version), control.SessionMetrics(viewers.Viewers)},
 	})
 	if err != nil {
 		return err
@@ -124,6 +123,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	}
 	group.Go(func() error { return server.Run(running) })
 	group.Go(func() error { return door.Run(running) })
+	group.Go(func() error { return bus.run(running) })
 	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}
@@ -154,53 +154,4 @@ func newLogger(out io.Writer, c configs.Log) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(out, options)), nil
 	}
 	return slog.New(slog.NewTextHandler(out, options)), nil
-}
-
-// bus is the NATS connection of the process and, where it is embedded, the server behind it.
-type bus struct {
-	connection *sink.Connection
-	embedded   *sink.Embedded // nil where the server is elsewhere
-	where      string         // without secrets
-}
-
-func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
-	b := &bus{where: c.URL.String()}
-	url := string(c.URL)
-	if c.Embedded {
-		embedded, err := sink.StartEmbedded(sink.EmbeddedOptions{Port: c.URL.Port(), Log: log})
-		if err != nil {
-			return nil, err
-		}
-		b.embedded = embedded
-		url, b.where = embedded.URL(), embedded.URL()
-	}
-	connection, err := sink.Connect(sink.NATSOptions{
-		URL: url, CredentialsFile: c.CredentialsFile, TokenFile: c.TokenFile, CAFile: c.TLS.CAFile, Name: "tracker", Log: log,
-	})
-	if err != nil {
-		if b.embedded != nil {
-			b.embedded.Shutdown()
-		}
-		return nil, usageError{fmt.Errorf("nats: %w", err)}
-	}
-	b.connection = connection
-	return b, nil
-}
-
-// ready says whether masks reach the bus.
-func (b *bus) ready() error {
-	if !b.connection.Connected() {
-		return fmt.Errorf("no connection to %s", b.where)
-	}
-	return nil
-}
-
-func (b *bus) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
-	defer cancel()
-	err := b.connection.Close(ctx)
-	if b.embedded != nil {
-		b.embedded.Shutdown()
-	}
-	return err
 }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -70,6 +72,9 @@ type imageNetwork interface {
 func segment(ctx context.Context, stdout io.Writer, images []string, f segmentFlags, open func(*tensor.Pool) (imageNetwork, error)) (err error) {
 	if f.overlay != "" && len(images) > 1 {
 		return usagef("--overlay draws over one picture, there are %d", len(images))
+	}
+	if f.overlay != "" && !strings.EqualFold(filepath.Ext(f.overlay), ".png") {
+		return usagef("--overlay %s: it is a picture, whose name ends in .png", f.overlay)
 	}
 	if err := f.keepApart(images); err != nil {
 		return err

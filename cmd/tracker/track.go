@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -34,7 +35,10 @@ func newTrack() *cobra.Command {
 		Use:   "track INPUT",
 		Short: "Follow objects through a file, a URL or a folder of pictures",
 		Long: `Follow objects through a video file, a URL or a folder of pictures (.png, .jpg, in the order of their numbers), every frame,
-as fast as it goes. Masks leave as JSON lines on stdout or in --out.
+as fast as it goes. Masks leave as JSON lines on stdout or in --out. INPUT may be pipe:0, which is stdin.
+
+Where the pictures change their size, or their time jumps back by more than a second, an epoch begins: the lines say which, and "frame"
+counts within it. Prompts count all pictures from 0. --overlay has the size of its first picture; others are fitted into it with bars.
 
 Point at objects with --point, --box and --mask, each [OBJECT@FRAME:]VALUE, take everything on the first frame with --auto, or give a
 whole session with --script.`,
@@ -53,7 +57,7 @@ whole session with --script.`,
 	flags.IntVar(&f.maxFrames, "max-frames", 0, "end after `N` frames (0: all)")
 	flags.IntVar(&f.every, "every", 1, "process every `N`th frame only")
 	flags.StringVar(&f.out, "out", "-", "`FILE.jsonl` for the masks, or - for stdout")
-	flags.StringVar(&f.overlay, "overlay", "", "`FILE.mp4` for the video with the masks drawn over it, pass after pass")
+	flags.StringVar(&f.overlay, "overlay", "", "`FILE.mp4` (or .m4v, .mov, .mkv) for the video with the masks drawn over it, pass after pass")
 	flags.StringVar(&f.lowRes, "low-res", "", "`FILE.safetensors` for the low-resolution logits behind the masks")
 	flags.StringVar(&f.trace, "trace", "", "`FILE.jsonl` for which memories each frame attended to")
 	flags.BoolVar(&f.offloadVideo, "offload-video", false, "keep frames in host memory")
@@ -110,7 +114,7 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.prompts.within(script, source.info); err != nil {
+	if err := cmp.Or(f.keepApart(source.info.Source), f.prompts.within(script, source.info)); err != nil {
 		return errors.Join(err, source.Close())
 	}
 	pools := newHomes(f.offloadVideo || script.Offload.Video, f.offloadState || script.Offload.State)
@@ -121,7 +125,7 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	defer network.Close()
 
 	converter := frames.NewConverter(network.Config().ImageSize, pools.video)
-	recording := clip.New(source.open, converter.Convert, clip.Options{Every: f.every, Limit: f.maxFrames, Budget: keptFrames(script)})
+	recording := clip.New(source.open, converter.Convert, clip.Options{Every: f.every, Limit: f.maxFrames, Budget: keptFrames(script), Number: numbering})
 	if f.auto.on {
 		found, err := findObjects(ctx, recording, network, options, pools)
 		if err != nil {
@@ -133,7 +137,7 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 	if err != nil {
 		return errors.Join(err, recording.Close())
 	}
-	progress := newProgress(command.ErrOrStderr(), source.info.Frames, f.every, f.maxFrames)
+	progress := newProgress(command.ErrOrStderr(), expected(script, source.info.Frames, f.every, f.maxFrames))
 	tracking := script.TrackerOptions(pools.state, outputs.trace())
 	tracking.MotionAware = f.motionAware
 	tracking.Retention = script.Retention(tracking.Policy(network.Config()))
@@ -153,6 +157,9 @@ func track(command *cobra.Command, input string, f trackFlags) (err error) {
 		progress.step()
 		if o.Removed != nil {
 			return outputs.removed(o.Removed)
+		}
+		if err := f.prompts.fits(script.Steps[o.Step], o.Frame.Picture); err != nil {
+			return err
 		}
 		width, height := script.Size(o.Frame)
 		result := encoder.Encode(o.Result, o.Frame.Picture.Meta, height, width)

@@ -9,6 +9,7 @@ import (
 
 	"maskstream/control"
 	"maskstream/frames"
+	"maskstream/internal/queue"
 	"maskstream/rle"
 )
 
@@ -181,6 +182,9 @@ func (s *Stream) Status() control.StreamStatus {
 	if s.config.WebRTC != nil {
 		status.WebRTC = s.config.WebRTC()
 	}
+	if s.config.Faults != nil {
+		status.Counters.DecodeErrors, status.Counters.TimestampJumps = s.config.Faults()
+	}
 	if s.config.Sinks != nil {
 		status.Counters.Sinks = s.config.Sinks()
 	}
@@ -197,6 +201,15 @@ func (s *Stream) Status() control.StreamStatus {
 		status.Objects = append(status.Objects, m.behind[id])
 	}
 	return status
+}
+
+// Recorded says whether the source is recorded, which only shows once it is open: then it waits, and no frame is left out.
+func (s *Stream) Recorded(is bool) {
+	if is || !s.config.Live {
+		s.frames.SetPolicy(queue.Wait)
+	} else {
+		s.frames.SetPolicy(queue.DropOldest)
+	}
 }
 
 // Up says that the source gives pictures, again or for the first time.

@@ -39,7 +39,7 @@ func (e *encoding) publish(ctx context.Context, w work) error {
 	}
 	frame := item.Result
 	e.stream.meter.took(Encode, started)
-	if err := e.changes(ctx, frame); err != nil {
+	if err := e.changes(ctx, frame, w.picture.Meta.Began); err != nil {
 		item.Release()
 		return err
 	}
@@ -55,15 +55,15 @@ func (e *encoding) publish(ctx context.Context, w work) error {
 	return err
 }
 
-// changes publishes what happened to the epoch and to each object since the last frame. Of a frame that had gone by, only the
+// changes publishes what happened to the epoch, and why that began, and to each object since the last frame. Of a frame that had gone by, only the
 // answer to an object's first prompt is news.
-func (e *encoding) changes(ctx context.Context, f *rle.Frame) error {
+func (e *encoding) changes(ctx context.Context, f *rle.Frame, began string) error {
 	if f.Past && f.Direction != rle.Prompted {
 		return nil
 	}
 	if f.Epoch != e.epoch && !f.Past {
 		e.epoch = f.Epoch
-		if err := e.event(ctx, rle.Event{Type: rle.EpochBegan, Epoch: &f.Epoch}); err != nil {
+		if err := e.event(ctx, rle.Event{Type: rle.EpochBegan, Epoch: &f.Epoch, Reason: began}); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,7 @@ type dots struct {
 	gone  func(int) bool
 	below bool          // a second dot moves along below the first
 	epoch int           // where set, so many frames make an epoch
+	began string        // why they do
 	hold  chan struct{} // where set, one receive is needed before every frame
 }
 
@@ -55,7 +56,7 @@ func (d dots) Run(ctx context.Context, emit func(*frames.Picture) error) error {
 		picture.Meta.PTS = time.Duration(i) * 40 * time.Millisecond
 		picture.Meta.Received = time.Now()
 		if d.epoch > 0 {
-			picture.Meta.Epoch, picture.Meta.Frame = i/d.epoch, i%d.epoch
+			picture.Meta.Epoch, picture.Meta.Frame, picture.Meta.Began = i/d.epoch, i%d.epoch, d.began
 		}
 		err := emit(picture)
 		picture.Release()

@@ -2,20 +2,19 @@
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch.func import functional_call
 
-from network import pixels
+from network import halved, pixels
 from scenes import box_prompt, click_prompt
 
 
-def prompts(r, masks, kind):
+def prompts(r, masks, kind, centre=.5, slip=0.):
     """masks N,S,S bool -> (point inputs or None, mask inputs or None) in the predictor's form."""
     if kind == "mask":
         return None, torch.from_numpy(masks.astype(np.float32))[:, None]
     if kind == "box":
-        points, labels = [box_prompt(r, m).reshape(2, 2) for m in masks], [[2, 3]] * len(masks)
+        points, labels = [box_prompt(r, m, slip=slip).reshape(2, 2) for m in masks], [[2, 3]] * len(masks)
     else:
-        points, labels = [click_prompt(r, m).reshape(1, 2) for m in masks], [[1]] * len(masks)
+        points, labels = [click_prompt(r, m, centre).reshape(1, 2) for m in masks], [[1]] * len(masks)
     return dict(point_coords=torch.from_numpy(np.stack(points)).float(),
                 point_labels=torch.tensor(labels, dtype=torch.int32)), None
 
@@ -50,70 +49,71 @@ def mask_losses(logits, scores, truth):
 
 
 def encode(model, frames):
-    """frames uint8 N,S,S,3 -> float32 feature levels and their positions. All of it in bfloat16 (weights too)."""
-    weights = {k: v.bfloat16() for k, v in model.image_encoder.named_parameters()}
-    out = functional_call(model.image_encoder, weights, pixels(frames).bfloat16())
-    fpn = out["backbone_fpn"]
-    decoder = model.sam_mask_decoder
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        fpn[0], fpn[1] = decoder.conv_s0(fpn[0]), decoder.conv_s1(fpn[1])
-    return [f.float() for f in fpn[:3]], [p.float() for p in out["vision_pos_enc"][:3]]
+    """frames uint8 N,S,S,3 -> feature levels N,C,h,w (channels last) and their positions."""
+    x = pixels(frames).bfloat16().contiguous(memory_format=torch.channels_last)
+    out = model.image_encoder(x)
+    fpn, decoder = out["backbone_fpn"], model.sam_mask_decoder
+    return [decoder.conv_s0(fpn[0]), decoder.conv_s1(fpn[1]), fpn[2]], out["vision_pos_enc"][:3]
 
 
 def run(model, raw, frames, masks, kind, r, correct=False):
     """frames uint8 B,T,S,S,3; masks bool B,T,K,S,S -> (loss, J per frame)."""
+    with halved(model), torch.autocast("cpu", dtype=torch.bfloat16):
+        return tracked(model, raw, frames, masks, kind, r, correct)
+
+
+def tracked(model, raw, frames, masks, kind, r, correct):
     B, T, K, S = masks.shape[:4]
     N = B * K
     fpn, positions = encode(model, frames.reshape(B * T, *frames.shape[2:]))
     sizes = [tuple(f.shape[-2:]) for f in fpn]
-    fpn = [f.view(B, T, *f.shape[1:]) for f in fpn]
+    fpn = [f.permute(0, 2, 3, 1).reshape(B, T, -1, f.shape[1]) for f in fpn]  # B,T,hw,C
     positions = [p[:1].flatten(2).permute(2, 0, 1).expand(-1, N, -1) for p in positions]
     targets = masks.transpose(0, 2, 1, 3, 4).reshape(N, T, S, S)
     cover = F.avg_pool2d(torch.from_numpy(targets.astype(np.float32)), 4)  # N,T,S/4,S/4
     seen = torch.from_numpy(targets.reshape(N, T, -1).any(2))
     memory = dict(cond_frame_outputs={}, non_cond_frame_outputs={})
     loss, J = 0., []
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        for t in range(T):
-            features = [f[:, t].repeat_interleave(K, 0).flatten(2).permute(2, 0, 1) for f in fpn]
-            truth, here = cover[:, t][:, None], seen[:, t]
+    for t in range(T):
+        features = [f[:, t].repeat_interleave(K, 0).transpose(0, 1) for f in fpn]
+        truth, here = cover[:, t][:, None], seen[:, t]
 
-            def add(single, weight=1.):
-                logits, scores, _, _ = raw.out
-                ml, sl = mask_losses(logits, scores, truth)
-                best = ml[:, 1:].min(1).values
-                if single:
-                    ml = ml[:, 0] + .3 * best + .1 * ml[:, 1:].mean(1)
-                elif t == 0:
-                    ml = .5 * ml[:, 0] + best + .1 * ml[:, 1:].mean(1)
-                else:
-                    ml = .4 * ml[:, 0] + .6 * best + .4 * ml[:, 1:].mean(1)
-                weight = weight * (2. if t == 0 and T > 1 else 1.)  # a poor first frame is poor for good
-                return weight * ((ml + sl.mean(1)) * here).sum() / here.sum().clamp(min=1)
+        def add(single, weight=1.):
+            logits, scores, _, _ = raw.out
+            ml, sl = mask_losses(logits, scores, truth)
+            best = ml[:, 1:].min(1).values
+            if single:
+                ml = ml[:, 0] + .3 * best + .1 * ml[:, 1:].mean(1)
+            elif t == 0:
+                ml = .5 * ml[:, 0] + best + .1 * ml[:, 1:].mean(1)
+            else:
+                ml = .4 * ml[:, 0] + .6 * best + .4 * ml[:, 1:].mean(1)
+            weight = weight * (2. if t == 0 and T > 1 else 1.)  # a poor first frame is poor for good
+            return weight * ((ml + sl.mean(1)) * here).sum() / here.sum().clamp(min=1)
 
-            points = given = None
-            if t == 0:
-                points, given = prompts(r, targets[:, 0], kind)
-            out, heads, _, _ = model._track_step(t, t == 0, features, positions, sizes, points, given, memory, 10000,
-                                                 False, None)
-            if given is None:
-                loss = loss + add(single=points is not None and kind == "box")
-                presence = raw.out[3].float()[:, 0]
-                loss = loss + F.binary_cross_entropy_with_logits(presence, here.float())
-            if t == 0 and correct and points is not None:
-                more = correction(r, targets[:, 0], (heads[4][:, 0] > 0).detach().numpy())
-                points = dict(point_coords=torch.cat([points["point_coords"], more[0]], 1),
-                              point_labels=torch.cat([points["point_labels"], more[1]], 1))
-                out, heads, _, _ = model._track_step(t, True, features, positions, sizes, points, None, memory, 10000,
-                                                     False, heads[3].detach())
-                loss = loss + add(single=True, weight=.7)
-            low, high, pointer, presence = heads[3:7]
-            with torch.no_grad():
-                a, b = low[:, 0] > 0, truth[:, 0] > .5
-                i, u = (a & b).flatten(1).sum(1).float(), (a | b).flatten(1).sum(1).float()
-                J.append(float((i / u.clamp(min=1))[here].mean()))
-            out["pred_masks"], out["pred_masks_high_res"], out["obj_ptr"] = low, high, pointer
-            if t < T - 1:
-                model._encode_memory_in_output(features, sizes, points, True, high, presence, out)
-                memory["cond_frame_outputs" if t == 0 else "non_cond_frame_outputs"][t] = out
+        points = given = None
+        if t == 0:
+            points, given = prompts(r, targets[:, 0], kind, centre=.25, slip=.7)
+        out, heads, _, _ = model._track_step(t, t == 0, features, positions, sizes, points, given, memory, 10000,
+                                             False, None)
+        if given is None:
+            loss = loss + add(single=points is not None and kind == "box")
+            presence = raw.out[3].float()[:, 0]
+            loss = loss + F.binary_cross_entropy_with_logits(presence, here.float())
+        if t == 0 and correct and points is not None:
+            more = correction(r, targets[:, 0], (heads[4][:, 0] > 0).detach().numpy())
+            points = dict(point_coords=torch.cat([points["point_coords"], more[0]], 1),
+                          point_labels=torch.cat([points["point_labels"], more[1]], 1))
+            out, heads, _, _ = model._track_step(t, True, features, positions, sizes, points, None, memory, 10000,
+                                                 False, heads[3].detach())
+            loss = loss + add(single=True, weight=.7)
+        low, high, pointer, presence = heads[3:7]
+        with torch.no_grad():
+            a, b = low[:, 0] > 0, truth[:, 0] > .5
+            i, u = (a & b).flatten(1).sum(1).float(), (a | b).flatten(1).sum(1).float()
+            J.append(float((i / u.clamp(min=1))[here].mean()))
+        out["pred_masks"], out["pred_masks_high_res"], out["obj_ptr"] = low, high, pointer
+        if t < T - 1:
+            model._encode_memory_in_output(features, sizes, points, True, high, presence, out)
+            memory["cond_frame_outputs" if t == 0 else "non_cond_frame_outputs"][t] = out
     return loss / T, J

@@ -100,7 +100,8 @@ class Scenes:
         self.real, self.real_sprites = [], []  # hand-labelled runs of real clips (labels.py), and cut-outs from them
         self.p_real = 0.                       # share of clips that are such a run
         self.p_lookalike = .3
-        self.min_size = .1                     # of the picture's side
+        self.min_size = .05                    # of the picture's side
+        self.min_area = 40                     # visible pixels of a target on frame 0, at 256
         if not held_out:
             self.load_labels()
 
@@ -396,7 +397,7 @@ class Scenes:
                 if o < n:
                     masks[i, o, y0:y1, x0:x1] |= hard
         area = masks[0].reshape(masks.shape[1], -1).sum(1)
-        seen = np.flatnonzero((area > 120 * (S / 256) ** 2) & (area < .8 * S * S))
+        seen = np.flatnonzero((area > self.min_area * (S / 256) ** 2) & (area < .8 * S * S))
         if base is not None and n not in seen or len(seen) == 0:
             return None
         targets = self.r.permutation(seen)[:K]
@@ -409,18 +410,20 @@ class Scenes:
 
 # ---- prompts ----------------------------------------------------------------------------------------------------
 
-def box_prompt(r, mask, jitter=.08):
-    """x0, y0, x1, y1 around the mask, each side off by some 8 %."""
+def box_prompt(r, mask, jitter=.08, slip=0.):
+    """x0, y0, x1, y1 around the mask, each side off by some 8 % and some `slip` pixels."""
     ys, xs = np.where(mask)
     S = mask.shape[0]
     b = np.array([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1], float)
     w, h = b[2] - b[0], b[3] - b[1]
     d = r.normal(0, jitter, 4) * np.array([w, h, w, h])
+    if slip:
+        d += r.normal(0, slip, 4)
     return np.clip(b + np.clip(d, -S * .04, S * .04), 0, S - 1).astype(np.float32)
 
 
 def click_prompt(r, mask, centre=.5):
-    """x, y: half of the time well inside, else any pixel."""
+    """x, y: well inside with the chance `centre`, else any pixel."""
     m = mask.astype(np.uint8)
     if r.random() < centre:
         d = cv2.distanceTransform(cv2.copyMakeBorder(m, 1, 1, 1, 1, cv2.BORDER_CONSTANT), cv2.DIST_L2, 3)[1:-1, 1:-1]

@@ -40,6 +40,7 @@ def arguments():
     ap.add_argument("--lr_end", type=float, default=1e-5)
     ap.add_argument("--warm", type=int, default=30, help="steps")
     ap.add_argument("--hold", type=float, default=.2, help="share of the time before the rate starts to fall")
+    ap.add_argument("--ema", type=float, default=.99, help="what the average keeps of itself at a step")
     ap.add_argument("--real", type=float, default=.15, help="share of clips from labelled real runs")
     ap.add_argument("--eval", type=float, default=12., help="minutes between evaluations; 0: only at the end")
     ap.add_argument("--val", default="", help="validation clips (npz)")
@@ -84,6 +85,7 @@ class Trainer:
         torch.manual_seed(a.seed)
         saved = torch.load(path("ckpt", a.name + ".pt"), weights_only=True) if a.resume else None
         self.model = network.build(a.init, a.size).train()
+        network.quicken(self.model)
         if not a.init:  # or everything starts as absent
             torch.nn.init.constant_(self.model.sam_mask_decoder.pred_obj_score_head.layers[-1].bias, 3.)
         self.step, self.minutes = 0, 0.
@@ -156,7 +158,7 @@ class Trainer:
             for g in optimiser.param_groups:
                 g["lr"] = lr * factor
             optimiser.step()
-        keep = min(.99, (1 + self.step) / (10 + self.step))
+        keep = min(self.a.ema, (1 + self.step) / (10 + self.step))
         for k, v in self.model.state_dict().items():
             if v.is_floating_point():
                 self.ema[k].lerp_(v, 1 - keep)

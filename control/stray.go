@@ -1,0 +1,101 @@
+package control
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// stray answers requests for which no endpoint is, so that whoever mistypes a name learns it at once and does not wait in vain.
+//
+// Several trackers may share a server and a prefix, and each sees all requests. So each also listens on <prefix>.ctl.<stream>
+// for the streams that it has: where somebody is there, the request is theirs.
+type stray struct {
+	*natsDoor
+	all   *nats.Subscription
+	owned map[string]*nats.Subscription // by stream; only Run changes it
+	lane  lane
+}
+
+// ownerWait is how long another tracker may take to say that it has a stream. That nobody is there the server says at once.
+const ownerWait = time.Second
+
+// strayWaiting is how many requests may wait for that.
+const strayWaiting = 1024
+
+func (d *natsDoor) listen() (*stray, error) {
+	s := &stray{natsDoor: d, owned: map[string]*nats.Subscription{}, lane: lane{most: strayWaiting, workers: &d.lanes}}
+	var err error
+	s.all, err = d.options.Connection.Client().Subscribe(d.options.Prefix+".ctl.*.*", s.handle)
+	return s, err
+}
+
+// own says which streams are ours.
+func (s *stray) own(streams []string) error {
+	streams = append([]string{noStream}, streams...)
+	for name, subscription := range s.owned {
+		if !slices.Contains(streams, name) {
+			s.end(subscription)
+			delete(s.owned, name)
+		}
+	}
+	for _, name := range streams {
+		if s.owned[name] != nil {
+			continue
+		}
+		subscription, err := s.options.Connection.Client().Subscribe(s.options.Prefix+".ctl."+name, func(m *nats.Msg) {
+			s.send(&nats.Msg{Subject: m.Reply})
+		})
+		if err != nil {
+			return err
+		}
+		s.owned[name] = subscription
+	}
+	return nil
+}
+
+// handle looks at every request that there is.
+func (s *stray) handle(m *nats.Msg) {
+	stream, verb, _ := strings.Cut(strings.TrimPrefix(m.Subject, s.options.Prefix+".ctl."), ".")
+	known := slices.Contains(streamVerbs(), Verb(verb))
+	if stream == noStream {
+		known = Verb(verb) == List
+	}
+	_, err := s.NATS.service.stream(stream)
+	ours := err == nil || stream == noStream
+	switch {
+	case m.Reply == "" || ours && known:
+	case ours:
+		s.refuse(m.Reply, Errorf(NotFound, "there is no verb %q of %q", verb, stream))
+	default:
+		refused := toError(err)
+		if !s.lane.add(func() error { return s.unlessOwned(stream, m.Reply, refused) }) {
+			s.options.Log.Debug("NATS request for a stream that is not ours is left alone", "subject", m.Subject) // it may be somebody's
+		}
+	}
+}
+
+// unlessOwned refuses a request for a stream that nobody has.
+func (s *stray) unlessOwned(stream, to string, refused *Error) error {
+	_, err := s.options.Connection.Client().Request(s.options.Prefix+".ctl."+stream, nil, ownerWait)
+	if errors.Is(err, nats.ErrNoResponders) {
+		s.refuse(to, refused)
+	}
+	return err
+}
+
+func (s *stray) close() {
+	s.end(s.all)
+	for _, subscription := range s.owned {
+		s.end(subscription)
+	}
+}
+
+func (s *stray) end(subscription *nats.Subscription) {
+	if err := subscription.Unsubscribe(); err != nil {
+		s.options.Log.Debug("NATS control service did not end well", "error", err) // the connection is closed
+	}
+}
