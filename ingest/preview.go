@@ -20,7 +20,7 @@ const constrained = 1 << 9
 func (i Info) Preview() (passed bool, reason string) {
 	switch profile := i.Profile &^ constrained; {
 	case i.Codec == "rawvideo":
-		return false, "the source is not coded"
+		return false, "the source sends plain pictures"
 	case i.Codec != "h264":
 		return false, fmt.Sprintf("the source is %s, not H.264", i.Codec)
 	case i.BFrames:

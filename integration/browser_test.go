@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +18,12 @@ import (
 // configured starts the service with a stream "demo" on free ports.
 func configured(t *testing.T, url, more string) *service {
 	t.Helper()
-	text := fmt.Sprintf("streams:\n  - name: demo\n    url: %q\n%s\nnats: {embedded: true, url: \"nats://127.0.0.1:0\"}\nhttp: {listen: \"127.0.0.1:0\"}\nwebrtc: {udp: \"127.0.0.1:0\"}\n", url, more)
+	return configuredAt(t, "127.0.0.1:0", url, more)
+}
+
+func configuredAt(t *testing.T, listen, url, more string) *service {
+	t.Helper()
+	text := fmt.Sprintf("streams:\n  - name: demo\n    url: %q\n%s\nnats: {embedded: true, url: \"nats://127.0.0.1:0\"}\nhttp: {listen: %q}\nwebrtc: {udp: \"127.0.0.1:0\"}\n", url, more, listen)
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -205,6 +212,34 @@ func TestPageShowsItsButtonsAndWorksOnAPhone(t *testing.T) {
 			t.Errorf("the page complains: %v", page.Console)
 		}
 	}
+}
+
+func TestPageComesBackByItself(t *testing.T) {
+	s := configured(t, "testscene:", ballPrompt)
+	page := chromium.Open(t, s.page, 900, 700, false)
+	page.Until("a picture with masks", isPlaying)
+	var frame int
+	page.Run("Number(document.getElementById('canvas').dataset.frame)", &frame)
+	if s.end(t) != 0 {
+		t.Error("the service did not end well")
+	}
+	page.Until("the loss to be told", "document.querySelector('#state').textContent === 'offline'")
+	configuredAt(t, strings.TrimPrefix(s.page, "http://"), "testscene:?number=1", ballPrompt)
+	page.Until("the stream", "document.querySelector('#state').textContent === 'up'")
+	page.Until("pictures of the new service", "document.querySelector('#frame.shown') && Number(document.getElementById('canvas').dataset.frame) < "+strconv.Itoa(frame+400))
+	page.Until("the way they come", usesLive)
+	var samples []struct{ Picture, Masks int }
+	page.Run(fmt.Sprintf(samplePictures, 3), &samples)
+	for _, sample := range samples {
+		if sample.Picture < 0 || sample.Picture != sample.Masks {
+			t.Errorf("picture %d with the masks of %d", sample.Picture, sample.Masks)
+		}
+	}
+
+	// The viewer's own choice.
+	page.Run("document.getElementById('mode').value = 'low-latency'; document.getElementById('mode').dispatchEvent(new Event('change')); 0", nil)
+	page.Until("pictures of another session", "document.querySelector('#frame.shown') && "+usesLive)
+	page.Run(fmt.Sprintf(samplePictures, 10), &samples)
 }
 
 func TestPageThatHangsSlowsNobody(t *testing.T) {

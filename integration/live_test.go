@@ -65,3 +65,46 @@ func TestViewerGetsEachPictureAfterItsMasks(t *testing.T) {
 		t.Errorf("the session ends twice: %d", code)
 	}
 }
+
+func TestLowLatencySendsPicturesAtOnce(t *testing.T) {
+	s := configured(t, "testscene:", ballPrompt)
+	c := s.watch(t, "demo", "?mode=low-latency", whepOptions{})
+	c.until("pictures", func(pictures []viewed, frames []*rle.Frame) bool { return len(pictures) >= 60 && len(frames) >= 20 })
+	c.mu.Lock()
+	arrivals := c.arrivals
+	c.mu.Unlock()
+	came, before, frames := map[uint32]bool{}, 0, 0
+	for _, a := range arrivals {
+		switch a := a.(type) {
+		case viewed:
+			came[a.rtp] = true
+		case *rle.Frame:
+			frames++
+			if came[a.RTP] {
+				before++
+			}
+		}
+	}
+	if before < frames*3/4 { // the network takes much longer than the encoder
+		t.Errorf("%d of %d frames of results came after their pictures", before, frames)
+	}
+}
+
+func TestSessionTakesMoreAddressesButNoRestart(t *testing.T) {
+	s := configured(t, "testscene:", "")
+	c := s.watch(t, "demo", "", whepOptions{})
+	patch := func(fragment string) (status int, code string) {
+		status, code, _ = s.ask(t, "PATCH", c.location, fragment, header("Content-Type", "application/trickle-ice-sdpfrag"))
+		return status, code
+	}
+	if status, code := patch("a=mid:0\r\na=candidate:1 1 udp 2130706431 127.0.0.1 9 typ host\r\na=end-of-candidates\r\n"); status != http.StatusNoContent {
+		t.Errorf("a candidate: %d %s", status, code)
+	}
+	if status, code := patch("a=mid:0\r\na=candidate:nonsense\r\n"); status != http.StatusBadRequest {
+		t.Errorf("a candidate that is none: %d %s", status, code)
+	}
+	if status, code := patch("a=ice-ufrag:other\r\na=ice-pwd:other\r\n"); status != http.StatusMethodNotAllowed || code != "method_not_allowed" {
+		t.Errorf("an ICE restart: %d %s", status, code)
+	}
+	c.until("pictures all the same", func(pictures []viewed, _ []*rle.Frame) bool { return len(pictures) >= 5 })
+}

@@ -2,7 +2,7 @@
 import { Assembler } from './rle.js';
 
 const gatherFor = 500; // ms: the server learns our address by itself
-const pictureWithin = 10000; // ms
+const pictureWithin = 8000; // ms, while the stream has pictures
 const lostAfter = 5000; // ms without a sign of life
 const sayEvery = 100; // ms, at least, between two words about what was drawn
 
@@ -19,13 +19,17 @@ export class Live {
   #said = 0;
   #timer = 0;
 
-  // onMasks gets every frame of results, onPicture every picture (with what requestVideoFrameCallback tells), onEnd the reason and
+  // expected says whether the stream has pictures. onMasks gets every frame of results, onPicture every picture (with what requestVideoFrameCallback tells), onEnd the reason and
   // whether there was a picture.
-  constructor({ stream, mode, headers, video, onMasks, onPicture, onEnd }) {
+  constructor({ stream, mode, headers, video, expected, onMasks, onPicture, onEnd }) {
     Object.assign(this, { stream, mode, onMasks, onPicture, onEnd, playing: false });
     this.#headers = headers;
     this.#video = video;
-    this.#timer = setTimeout(() => this.end('no picture came'), pictureWithin);
+    const late = () => {
+      if (expected()) this.end('no picture came; is UDP blocked?');
+      else this.#timer = setTimeout(late, pictureWithin);
+    };
+    this.#timer = setTimeout(late, pictureWithin);
     this.#start().catch((error) => this.end(error.message));
   }
 

@@ -74,6 +74,7 @@ const show = new Show({
   },
 });
 
+show.expected = () => view.status?.state === 'up';
 show.onDrawn = (message) => {
   if (message?.objects.some((o) => !show.painter.colours.has(o.id))) poll(); // a new one: its colour is not known yet
 };
@@ -195,12 +196,16 @@ async function poll() {
   if (!view.asking) polling = setTimeout(poll, pollEvery);
 }
 
-// resume asks for the picture, at first and again after an outage: an <img> does not tell when its pictures end.
+// resume asks for the picture, at first and again after an outage: an <img> does not tell when its pictures end. The last picture of
+// a stream that has ended stays.
 function resume() {
-  const run = view.status?.run || '';
+  const run = view.status && view.status.state !== 'ended' ? view.status.run : '';
   if (view.run === run) return;
   view.run = run;
-  if (!run) return;
+  if (!run) {
+    show.stop();
+    return;
+  }
   show.stream = view.stream;
   show.webrtc = Boolean(view.status.webrtc);
   show.mode = localStorage.getItem('mode') || view.status.webrtc?.mode || 'locked';

@@ -5,7 +5,7 @@ import { Painter } from './painter.js';
 
 const again = 1500; // ms until the next attempt
 const upgradeEvery = 30000; // ms between attempts to leave MJPEG
-const patience = 2; // sessions in a row that may fail without a picture
+const patience = 2; // sessions in a row that may fail without a picture, where there were some before
 
 export class Show {
   #canvas;
@@ -14,13 +14,14 @@ export class Show {
   #live = null;
   #timer = 0;
   #failed = 0;
+  #played = false;
 
   // onShown and onLost tell whether there is a picture, onHow in which way: {way: 'webrtc' | 'mjpeg', why}.
   constructor({ canvas, video, mjpeg, onShown, onLost, onHow }) {
     this.#canvas = canvas;
     this.#video = video;
     this.#mjpeg = mjpeg;
-    Object.assign(this, { stream: '', mode: 'locked', webrtc: false, onShown, onLost, onHow, painter: new Painter(canvas) });
+    Object.assign(this, { stream: '', mode: 'locked', webrtc: false, expected: () => true, onShown, onLost, onHow, painter: new Painter(canvas) });
     this.latency = 0;
     mjpeg.addEventListener('load', () => onShown());
     mjpeg.addEventListener('error', () => this.#lost(again));
@@ -37,6 +38,7 @@ export class Show {
     this.stop();
     if (!this.stream) return;
     this.#failed = 0;
+    this.#played = false;
     this.#begin();
   }
 
@@ -63,12 +65,13 @@ export class Show {
     this.painter.forget();
     let first = true;
     const live = this.#live = new Live({
-      stream: this.stream, mode: this.mode, headers: authorization(), video: this.#video,
+      stream: this.stream, mode: this.mode, headers: authorization(), video: this.#video, expected: () => this.expected(),
       onMasks: (message) => this.painter.masks(message),
       onPicture: (meta) => {
         if (first) {
           first = false;
           this.#failed = 0;
+          this.#played = true;
           this.#picture();
         }
         this.painter.picture(this.#video, meta);
@@ -78,7 +81,7 @@ export class Show {
         this.#live = null;
         if (!played) this.#failed++;
         if (!this.#mjpeg.hidden) this.#timer = setTimeout(() => this.#connect(), upgradeEvery);
-        else if (this.#failed >= patience) this.#fall(why);
+        else if (this.#failed >= (this.#played ? patience : 1)) this.#fall(why);
         else this.#lost(again);
       },
     });
