@@ -65,7 +65,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		}
 	}()
 	viewers, err := rtc.NewServer(rtc.Options{
-		UDP: config.WebRTC.UDP, AnyPort: demo, AdditionalHosts: config.WebRTC.AdditionalHosts, LowLatency: config.WebRTC.Mode == "low-latency", Log: log,
+		UDP: config.WebRTC.UDP, AdditionalHosts: config.WebRTC.AdditionalHosts, LowLatency: config.WebRTC.Mode == "low-latency", Log: log,
 	})
 	if err != nil {
 		return err

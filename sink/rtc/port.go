@@ -26,14 +26,15 @@ type port struct {
 	loopback bool
 }
 
-// listen opens the port on one address, or on every address of this machine where the host is empty or unspecified.
+// listen opens the port on one address, or on every address of this machine where the host is empty or unspecified. On loopback, where
+// nobody has to let it through, another one does as well.
 func listen(o Options) (*port, error) {
 	host, number, err := net.SplitHostPort(o.UDP)
 	if err != nil {
 		return nil, fmt.Errorf("webrtc.udp %q: write host:port, for example 127.0.0.1:8189", o.UDP)
 	}
 	p, err := bind(host, number, o.Log)
-	if errors.Is(err, syscall.EADDRINUSE) && o.AnyPort {
+	if ip := net.ParseIP(host); errors.Is(err, syscall.EADDRINUSE) && ip != nil && ip.IsLoopback() {
 		o.Log.Info("WebRTC port is taken, using another one", "udp", o.UDP)
 		p, err = bind(host, "0", o.Log)
 	}

@@ -16,8 +16,7 @@ import (
 
 // Options say where viewers come in and how many. Zero values take the defaults.
 type Options struct {
-	UDP             string        // host:port of the one port for media
-	AnyPort         bool          // where it is taken, use a free one instead of failing: for the demo
+	UDP             string        // host:port of the one port for media; where it is taken on loopback, a free one is used
 	AdditionalHosts []string      // addresses and names that browsers reach this machine by
 	LowLatency      bool          // pictures do not wait for their masks, unless a viewer asks for it
 	MaxViewers      int           // of all streams, 64
