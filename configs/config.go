@@ -13,22 +13,32 @@ type Config struct {
 
 // Stream is one source with what is tracked on it.
 type Stream struct {
-	Name         string   `yaml:"name"`
-	URL          URL      `yaml:"url"` // rtsp, http(s), a file, a folder, /dev/video0, testscene:
-	Username     string   `yaml:"username"`
-	Password     Secret   `yaml:"password"`
-	PasswordFile string   `yaml:"password_file"` // excludes Password
-	Transport    string   `yaml:"transport"`     // tcp, udp, auto
-	Policy       string   `yaml:"policy"`        // newest, every
-	Model        string   `yaml:"model"`
-	Device       string   `yaml:"device"` // auto, cpu, cuda, cuda:N
-	History      int      `yaml:"history"`
-	HistoryBytes Size     `yaml:"history_bytes"` // 0: no limit
-	Offload      Offload  `yaml:"offload"`
-	Memory       Memory   `yaml:"memory"`
-	LostAfter    Duration `yaml:"lost_after"`
-	Auto         bool     `yaml:"auto"`    // objects found on the first frame; excludes Prompts
-	Prompts      []Prompt `yaml:"prompts"` // on the first frame
+	Name         string    `yaml:"name"`
+	URL          URL       `yaml:"url"` // rtsp, http(s), a file, a folder, /dev/video0, testscene:
+	Username     string    `yaml:"username"`
+	Password     Secret    `yaml:"password"`
+	PasswordFile string    `yaml:"password_file"` // excludes Password
+	Transport    string    `yaml:"transport"`     // tcp, udp, auto, http
+	TLS          CameraTLS `yaml:"tls"`
+	Timeout      Duration  `yaml:"timeout"` // for connecting, and for the next picture of what is no file
+	Loop         bool      `yaml:"loop"`    // a file starts over at its end
+	Policy       string    `yaml:"policy"`  // newest, every
+	Model        string    `yaml:"model"`
+	ModelConfig  string    `yaml:"model_config"` // upstream's YAML; empty: the model is recognised by its weights
+	Device       string    `yaml:"device"`       // auto, cpu, cuda, cuda:N
+	History      int       `yaml:"history"`
+	HistoryBytes Size      `yaml:"history_bytes"` // 0: no limit
+	Offload      Offload   `yaml:"offload"`
+	Memory       Memory    `yaml:"memory"`
+	LostAfter    Duration  `yaml:"lost_after"`
+	Auto         bool      `yaml:"auto"`    // objects found on the first frame; excludes Prompts
+	Prompts      []Prompt  `yaml:"prompts"` // on the first frame
+}
+
+// CameraTLS says whose word is taken for a camera at rtsps:// or another source over TLS.
+type CameraTLS struct {
+	CAFile string `yaml:"ca_file"` // empty: the system's authorities
+	Verify bool   `yaml:"verify"`
 }
 
 // Offload says what is kept in host memory although the network runs on a GPU.
@@ -146,6 +156,8 @@ func Default() *Config {
 func DefaultStream() Stream {
 	return Stream{
 		Transport: "tcp",
+		TLS:       CameraTLS{Verify: true},
+		Timeout:   Duration(10 * time.Second),
 		Policy:    "newest",
 		Model:     "nano",
 		Device:    "auto",

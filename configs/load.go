@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -71,5 +72,5 @@ func (c *Config) Redacted() string {
 	if err != nil {
 		panic("configs: a Config always marshals: " + err.Error())
 	}
-	return string(text)
+	return strings.ReplaceAll(string(text), "${", "$${") // what stands in a value by now is meant as it is
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 var (
@@ -65,6 +66,10 @@ func CheckURL(u URL) error {
 	}
 	if parsed.User != nil && strings.Count(rest, "@") > 1 { // the source would refuse it, once it is too late
 		return fmt.Errorf("%s has more than one @: percent-encode it in the password (%%40), or give user and password as keys of their own", u)
+	}
+	// An unescaped / ? or # ends what looks like the host, so that in user:12#34@host the host is user and the port 12.
+	if authority, behind, _ := strings.Cut(rest, parsed.Host); parsed.User == nil && authority == "" && parsed.Port() != "" && strings.Contains(behind, "@") {
+		return fmt.Errorf("%s has an @ behind its first / ? or #: percent-encode special characters of the password, or give user and password as keys of their own; an @ of the path is %%40", u)
 	}
 	if port, err := strconv.Atoi(parsed.Port()); err == nil && (port < 1 || port > 65535) {
 		return fmt.Errorf("%s: port %d lies not in 1…65535", u, port)
@@ -149,6 +154,10 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".username", "the URL has a user already: give it in one place")
 	case (s.Password != "" || s.PasswordFile != "") && s.Username == "" && !s.URL.hasUser():
 		return v.errorf(path+".username", "there is a password and no username")
+	case s.Timeout < Duration(100*time.Millisecond):
+		return v.errorf(path+".timeout", "%v: at least 100ms", time.Duration(s.Timeout))
+	case s.TLS.CAFile != "" && !s.TLS.Verify:
+		return v.errorf(path+".tls.ca_file", "verify: false takes any certificate: leave one of both out")
 	case s.Model == "":
 		return v.errorf(path+".model", "empty: nano or a checkpoint file")
 	case !device.MatchString(s.Device):
@@ -162,7 +171,7 @@ func (v validator) stream(path string, s *Stream) error {
 	case s.Auto && len(s.Prompts) > 0:
 		return v.errorf(path+".auto", "auto and prompts exclude each other")
 	}
-	if err := v.oneOf(path+".transport", s.Transport, "tcp", "udp", "auto"); err != nil {
+	if err := v.oneOf(path+".transport", s.Transport, "tcp", "udp", "auto", "http"); err != nil {
 		return err
 	}
 	if err := v.oneOf(path+".policy", s.Policy, "newest", "every"); err != nil {

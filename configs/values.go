@@ -63,17 +63,14 @@ func redactURL(text string) string {
 	if !found {
 		return text
 	}
-	rest, query, hasQuery := strings.Cut(rest, "?")
-	// A password may hold an unescaped slash, so everything up to the last @ goes.
+	// A password may hold an unescaped slash or question mark, so everything up to the last @ goes.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = hidden + "@" + rest[at+1:]
 	}
+	rest, query, hasQuery := strings.Cut(rest, "?")
 	rest = secretAssignment.ReplaceAllString(rest, "${1}"+hidden)
 	if !hasQuery {
 		return scheme + "://" + rest
-	}
-	if at := strings.LastIndexByte(query, '@'); at >= 0 && !strings.Contains(rest, "@") {
-		return scheme + "://" + hidden + "@" + query[at+1:] // the question mark was part of the password
 	}
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {

@@ -70,7 +70,8 @@ const (
 type StreamStatus struct {
 	Name      string         `json:"name"`
 	State     StreamState    `json:"state"`
-	Error     string         `json:"error,omitempty"` // why it is down, without secrets
+	Code      string         `json:"code,omitempty"`  // why it is down, in a word: "auth_failed", "timeout", …
+	Error     string         `json:"error,omitempty"` // the same in a sentence, without secrets
 	Run       string         `json:"run"`
 	Epoch     int            `json:"epoch"`
 	Frame     int            `json:"frame"`
@@ -117,6 +118,7 @@ type Counters struct {
 	Dropped        []DropCount
 	DecodeErrors   int64
 	Reconnects     int64
+	Failures       map[string]int64 // tries that failed, by code
 	TimestampJumps int64
 	MaskBytes      int64 // of counts
 	LastFrame      time.Time

@@ -13,6 +13,7 @@ type streamMetrics struct {
 	sinks   []sinkFamily
 	dropped family
 	webrtc  family // what its viewers did not get
+	failed  family
 	latency *prometheus.Desc
 }
 
@@ -31,6 +32,7 @@ func newStreamMetrics(service *Service) *streamMetrics {
 		service: service,
 		dropped: counter("tracker_source_frames_dropped_total", "Frames left out, by place and reason.", "stream", "stage", "reason"),
 		webrtc:  counter("tracker_webrtc_dropped_total", "Masks and pictures that a viewer of the WebRTC preview did not get, by reason.", "stream", "reason"),
+		failed:  counter("tracker_source_failures_total", "Times the source could not be reached or was lost, by reason.", "stream", "reason"),
 		latency: prometheus.NewDesc("tracker_frame_latency_seconds", "How long one frame takes, by stage.", []string{"stream", "stage"}, nil),
 	}
 	of := func(f func(name, help string, labels ...string) family, name, help string, value func(*StreamStatus) float64) {
@@ -81,6 +83,7 @@ func (m *streamMetrics) Describe(to chan<- *prometheus.Desc) {
 	}
 	to <- m.dropped.Desc
 	to <- m.webrtc.Desc
+	to <- m.failed.Desc
 	to <- m.latency
 }
 
@@ -100,6 +103,9 @@ func (m *streamMetrics) Collect(to chan<- prometheus.Metric) {
 		}
 		for reason, n := range s.webrtc().Dropped {
 			to <- m.webrtc.sample(float64(n), s.Name, reason)
+		}
+		for reason, n := range s.Counters.Failures {
+			to <- m.failed.sample(float64(n), s.Name, reason)
 		}
 		for _, l := range s.Counters.Latency {
 			to <- l.Histogram.metric(m.latency, s.Name, l.Stage)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -33,12 +32,14 @@ type demuxer struct {
 	clocks   clocks
 	coded    *codedPictures // nil where no browser could play them
 	draining bool
-	waiting  int   // packets still to be skipped for want of a key frame
-	read     int64 // packets of the stream
-	given    int64 // pictures
-	sought   bool  // somewhere: then read and given do not count what there is
-	start    int64 // of a recording, in the stream's time base: its times count from 0
-	pipe     int   // descriptor, -1 where there is none
+	waiting  int     // packets still to be skipped for want of a key frame
+	read     int64   // packets of the stream
+	given    int64   // pictures
+	sought   bool    // somewhere: then read and given do not count what there is
+	start    int64   // of a recording, in the stream's time base: its times count from 0
+	end      error   // of reading: the end of the file, or what kept us from it
+	pipe     int     // descriptor, -1 where there is none
+	tunnel   *tunnel // nil where FFmpeg connects by itself
 	opened   bool
 	closed   bool
 }
@@ -60,8 +61,15 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		}
 		from = pipeURL(pipe)
 	}
+	var through *tunnel
+	if t.tunnelled() {
+		if through, err = openTunnel(ctx, o, t); err != nil {
+			return nil, err
+		}
+		from = t.through(through)
+	}
 	ffmpegLog.hide(t.secrets)
-	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
+	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, tunnel: through, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
 	d.interrupt = newInterrupt(d.input)
 	defer func() {
 		if err != nil {
@@ -85,11 +93,11 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		format = astiav.FindInputFormat("v4l2")
 	}
 	if err := d.input.OpenInput(from, format, options); err != nil {
-		return nil, d.failure("opening", err)
+		return nil, explain(ctx, o, t, d.failure("opening", err))
 	}
 	d.opened = true
 	// FFmpeg ignores names it does not know, and an ignored time-out hangs for ever.
-	if left := options.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); left != nil {
+	if left := unused(options); left != nil {
 		return nil, &Error{Op: "opening", Source: t.shown, Kind: ErrUnsupported, Detail: fmt.Sprintf("FFmpeg %s does not know the option %q here", FFmpegVersion(), left.Key())}
 	}
 	if err := d.input.FindStreamInfo(nil); err != nil {
@@ -131,6 +139,9 @@ func (d *demuxer) findVideo(o Options) error {
 			d.stream = s
 			break
 		}
+	}
+	if name, unknown := unknownCodec(d.input.Streams()); d.stream == nil && unknown {
+		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrCodec, Detail: fmt.Sprintf("FFmpeg %s has no decoder for its video%s", FFmpegVersion(), name), Hint: "set the camera to H.264 or H.265"}
 	}
 	if d.stream == nil {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrNoVideo, Detail: "there is no video stream with a picture size", Hint: "check that the source has video"}
@@ -207,6 +218,7 @@ func (d *demuxer) next(ctx context.Context) (*frames.Picture, error) {
 			if d.given == 0 {
 				return nil, &Error{Op: "reading", Source: d.target.shown, Kind: ErrCorrupt, Detail: "not one picture could be decoded", Hint: "check that the file is complete"}
 			}
+			d.warn()
 			return nil, io.EOF
 		case !errors.Is(err, errNeedsData):
 			return nil, d.failure("reading", err)
@@ -231,14 +243,7 @@ func (d *demuxer) feed() error {
 		if d.target.live && !errors.Is(err, astiav.ErrEof) {
 			return d.failure("reading", err)
 		}
-		// FFmpeg calls it the end of the file, too, where a file lacks what its table of contents has. Tables count a few more in
-		// some formats, which leave out pictures that did not change.
-		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || !d.sought && d.read < promised*9/10 {
-			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
-		}
-		if d.decoder.refused > 0 && !d.target.live {
-			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "decode_errors", d.decoder.refused)
-		}
+		d.end = err
 		d.decoder.drain()
 		return nil
 	case d.packet.StreamIndex() != d.stream.Index():
@@ -255,25 +260,6 @@ func (d *demuxer) feed() error {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}
 	d.decoder.send(d.packet)
-	return nil
-}
-
-// seek makes next go on at a picture from which the decoder can begin, at or before pts as far as the container knows.
-func (d *demuxer) seek(ctx context.Context, pts time.Duration) error {
-	if d.target.live || d.pipe >= 0 {
-		return &Error{Op: "going back in", Source: d.target.shown, Kind: ErrUnsupported, Detail: "it can only be read forwards"}
-	}
-	d.watch(ctx)
-	if d.target.kind != kindFile {
-		d.interrupt.within(d.timeout)
-	}
-	tb := d.stream.TimeBase()
-	at := d.start + rescale(int64(pts)+1, int64(tb.Den()), int64(time.Second)*int64(tb.Num())) // PTS were rounded down
-	if err := seekBack(d.input, d.stream.Index(), at); err != nil {
-		return d.failure("going back in", err)
-	}
-	flush(d.decoder.context)
-	d.sought = true
 	return nil
 }
 
@@ -312,6 +298,9 @@ func (d *demuxer) close() {
 	}
 	if d.pipe >= 0 {
 		_ = unix.Close(d.pipe)
+	}
+	if d.tunnel != nil {
+		d.tunnel.close()
 	}
 	d.interrupt.free()
 	ffmpegLog.unhide(d.target.secrets)

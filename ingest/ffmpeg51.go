@@ -12,7 +12,6 @@ package ingest
 #include <libavformat/avformat.h>
 #include <libavutil/avutil.h>
 #include <libavutil/log.h>
-#include <libavutil/pixdesc.h>
 #include <libavutil/time.h>
 #include <libswscale/swscale.h>
 
@@ -84,7 +83,6 @@ func FFmpegVersion() string { return C.GoString(C.av_version_info()) }
 // Levels of FFmpeg's messages.
 const (
 	ffmpegFatal   = C.AV_LOG_FATAL
-	ffmpegError   = C.AV_LOG_ERROR
 	ffmpegWarning = C.AV_LOG_WARNING
 	ffmpegVerbose = C.AV_LOG_VERBOSE
 )
@@ -203,49 +201,6 @@ func flush(context *astiav.CodecContext) { C.avcodec_flush_buffers(contextOf(con
 // contextOf reads the one field of go-astiav's CodecContext, for which it has no UnsafePointer.
 func contextOf(context *astiav.CodecContext) *C.AVCodecContext {
 	return *(**C.AVCodecContext)(unsafe.Pointer(context))
-}
-
-func isKey(f *astiav.Frame) bool { return frameOf(f).key_frame != 0 }
-
-func lookAt(f *astiav.Frame) look {
-	c := frameOf(f)
-	return look{format: f.PixelFormat(), space: colourSpace(f), colourRange: f.ColorRange(), interlaced: c.interlaced_frame != 0, topFirst: c.top_field_first != 0}
-}
-
-// codedSize is what the decoder works with, which may be more than it shows.
-func codedSize(context *astiav.CodecContext) (width, height int) {
-	c := contextOf(context)
-	return int(c.coded_width), int(c.coded_height)
-}
-
-// parametersOf reads the one field of go-astiav's CodecParameters, for which it has no UnsafePointer.
-func parametersOf(parameters *astiav.CodecParameters) *C.AVCodecParameters {
-	return *(**C.AVCodecParameters)(unsafe.Pointer(parameters))
-}
-
-// profileName is empty where the codec has none.
-func profileName(parameters *astiav.CodecParameters) string {
-	c := parametersOf(parameters)
-	return C.GoString(C.avcodec_profile_name(c.codec_id, c.profile))
-}
-
-// transferName is empty where the stream does not say.
-func transferName(parameters *astiav.CodecParameters) string {
-	if transfer := parametersOf(parameters).color_trc; transfer != C.AVCOL_TRC_UNSPECIFIED {
-		return C.GoString(C.av_color_transfer_name(transfer))
-	}
-	return ""
-}
-
-// fieldOrder is which field comes first as the container says: "top", "bottom", or empty for whole pictures.
-func fieldOrder(parameters *astiav.CodecParameters) string {
-	switch parametersOf(parameters).field_order {
-	case C.AV_FIELD_TT, C.AV_FIELD_TB:
-		return "top"
-	case C.AV_FIELD_BB, C.AV_FIELD_BT:
-		return "bottom"
-	}
-	return ""
 }
 
 // recorded says that what comes from the network is all there already: a playlist that has its end, or a file whose server

@@ -16,8 +16,13 @@ type Options struct {
 	URL string
 	// Username and Password go before those in the URL; they need no encoding, and are never shown.
 	Username, Password string
-	// Transport of RTSP: "tcp" (default), "udp", or "auto" (TCP first).
+	// Transport of RTSP: "tcp" (default), "udp", "auto" (TCP first), or "http" (RTSP tunnelled in HTTP). It is always TCP for rtsps.
 	Transport string
+	// CAFile is a PEM file of the authorities that may have signed the server's certificate, or of that certificate itself.
+	// Empty: the system's.
+	CAFile string
+	// AnyCertificate takes whatever certificate the server shows: whoever stands between reads the password.
+	AnyCertificate bool
 	// Timeout bounds connecting, and the wait for the next picture of a source that is not a file. Default 10 s.
 	Timeout time.Duration
 	// Threads of the decoder; 0 lets FFmpeg choose for files and is 1 for live sources.
@@ -30,11 +35,16 @@ type Options struct {
 	Counters *Counters
 	// RetryFirst and RetryMax bound the pauses between [Run]'s attempts. Default 1 s and 30 s.
 	RetryFirst, RetryMax time.Duration
+
+	media string // what RTSP is asked for
 }
 
 func (o Options) withDefaults() Options {
 	if o.Transport == "" {
 		o.Transport = "tcp"
+	}
+	if o.media == "" {
+		o.media = "video" // sound would cost bandwidth, and nobody hears it
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second

@@ -77,12 +77,9 @@ func Run(ctx context.Context, o Options, emit func(*frames.Picture) error, notif
 			err = &Error{Op: "reading", Source: t.shown, Kind: ErrUnreachable, Detail: "the source ended the stream"}
 		}
 		notify(Event{Kind: Down, Epoch: r.numbering.epoch, Err: err, Retry: wait})
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		t.wait(ctx, wait)
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case <-timer.C:
 		}
 	}
 }

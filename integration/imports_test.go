@@ -24,9 +24,9 @@ const module = "maskstream"
 
 // floors are the packages from low to high. What a package imports lies on a lower floor than itself.
 var floors = [][]string{
-	{"internal/chromium", "internal/nearest", "internal/userfile"},
+	{"internal/chromium", "internal/garbage", "internal/nearest", "internal/systemd", "internal/userfile"},
 	{"rle", "tensor", "configs", "internal/queue", "internal/spool", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
-	{"frames", "model", "model/nano"},
+	{"frames", "model", "model/nano", "ingest/cameratest"},
 	{"ingest", "memory", "sink", "model/sam2", "model/modeltest"},
 	{"sink/rtc", "model/ort", "model/amg"},
 	{"control", "propagate"},
@@ -40,7 +40,7 @@ var onlyImporter = map[string]string{
 	"github.com/yalue/onnxruntime_go":   "model/ort",
 	"github.com/pion/":                  "sink/rtc",
 	"github.com/prometheus/":            "control",
-	"github.com/bluenviron/gortsplib/":  "ingest",
+	"github.com/bluenviron/gortsplib/":  "ingest/cameratest",
 	"github.com/nats-io/nats-server/v2": "sink",
 }
 

@@ -18,7 +18,7 @@ type kind struct {
 	change  func(t *testing.T, path string) string // to another file
 	also    []string                               // second sort of the same file, put behind it
 	matrix  string                                 // where the file does not say it and the ffmpeg command would take another
-	upright string                                 // filters that turn it, where the ffmpeg command does so for some pictures only
+	upright string                                 // filters that do for the reference, on the file before the change, what its own reading does not do well
 }
 
 func h264(more ...string) []string {
@@ -88,7 +88,7 @@ var zoo = []kind{
 	{name: "upside down", source: scene("640x360"), encode: h264("a.mp4"), change: shown(1, 0, 0, -1)},
 	{name: "transposed", source: scene("640x360"), encode: h264("a.mp4"), change: shown(0, 1, 1, 0)},
 	{name: "transposed the other way", source: scene("640x360"), encode: h264("a.mp4"), change: shown(0, -1, -1, 0)},
-	{name: "turned picture by picture", source: scene("640x360"), encode: h264("-bsf:v", "h264_metadata=display_orientation=insert:rotate=90", "a.ts"), upright: "transpose=cclock,"},
+	{name: "turned picture by picture", source: scene("640x360"), encode: h264("a.ts"), change: turnedInStream, upright: "transpose=cclock,"},
 	{name: "another size in mid-stream", source: scene("640x360"), encode: h264("a.ts"), also: append([]string{scene("320x240")}, h264("b.ts")...)},
 	{name: "two put one behind the other", source: scene("640x360"), encode: h264("a.ts"), also: append([]string{scene("640x360") + ",negate"}, h264("b.ts")...)},
 	{name: "time that jumps ahead", source: scene("640x360"), encode: h264("a.ts"), also: append([]string{scene("640x360") + ",negate,setpts=PTS+3600/TB"}, h264("b.ts")...)},
@@ -109,6 +109,8 @@ func (k kind) make(t *testing.T) (path string, parts []string) {
 	}
 	path = build(k.source, k.encode)
 	switch {
+	case k.upright != "":
+		return k.change(t, path), []string{path}
 	case k.change != nil:
 		path = k.change(t, path)
 	case k.also != nil:
@@ -143,6 +145,13 @@ func shown(a, b, c, d int32) func(*testing.T, string) string {
 		writeFile(t, path, data)
 		return path
 	}
+}
+
+// turnedInStream notes in the pictures themselves that they are shown turned by a quarter to the left.
+func turnedInStream(t *testing.T, path string) string {
+	turned := filepath.Join(t.TempDir(), "turned.ts")
+	ffmpeg(t, "-i", path, "-c", "copy", "-bsf:v", "h264_metadata=display_orientation=insert:rotate=90", turned)
+	return turned
 }
 
 func readFile(t *testing.T, path string) []byte {

@@ -117,6 +117,7 @@ type Event struct {
 	Object *int      `json:"object,omitempty"` // of the object_… events
 	Epoch  *int      `json:"epoch,omitempty"`
 	Frames *int      `json:"frames,omitempty"` // of reverse_done: results of the pass
+	Code   string    `json:"code,omitempty"`   // of stream_down: what is wrong, in a word: "auth_failed", "timeout", …
 	Reason string    `json:"reason,omitempty"` // of stream_down and epoch: why; of reverse_done: why the pass ended early
 }
 
@@ -126,8 +127,9 @@ type Status struct {
 	Stream    string           `json:"stream"`
 	Run       string           `json:"run"`
 	Time      time.Time        `json:"time"`
-	State     string           `json:"state"` // of the stream, as the list of streams has it
-	FPS       float64          `json:"fps"`   // frames of results a second
+	State     string           `json:"state"`          // of the stream, as the list of streams has it
+	Code      string           `json:"code,omitempty"` // why it is down, in a word, as in events
+	FPS       float64          `json:"fps"`            // frames of results a second
 	LatencyMS float64          `json:"latency_ms"`
 	Objects   []int            `json:"objects"`
 	Frames    int64            `json:"frames"`  // frames of results so far

@@ -57,7 +57,7 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Serve
 		return nil, usageError{err}
 	}
 	pools := newHomes(c.Offload.Video, c.Offload.State)
-	network, err := openModel(c.Model, "", 0, pools.network)
+	network, err := openModel(c.Model, c.ModelConfig, 0, pools.network)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 				f.log.Warn("stream is down, trying on", "error", trouble)
 				f.trouble = trouble
 			}
-			f.stream.Down(ctx, e.Err.Error())
+			f.stream.Down(ctx, e.Err)
 		case ingest.NewEpoch:
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
@@ -174,7 +174,10 @@ func sourceOptions(c configs.Stream) (ingest.Options, error) {
 		}
 		password = secret
 	}
-	return ingest.Options{URL: string(c.URL), Username: c.Username, Password: password, Transport: c.Transport}, nil
+	return ingest.Options{
+		URL: string(c.URL), Username: c.Username, Password: password, Transport: c.Transport,
+		CAFile: c.TLS.CAFile, AnyCertificate: !c.TLS.Verify, Loop: c.Loop, Timeout: time.Duration(c.Timeout),
+	}, nil
 }
 
 // startPrompts are the configured prompts as the stream takes them.

@@ -105,13 +105,13 @@ func (f promptFlags) passes(prompts []propagate.Op) *propagate.Script {
 }
 
 // within refuses short forms that point beside the picture, where the network would find something all the same, and masks of
-// another size. Of a folder only the first picture's size is known.
+// another size. Only the first picture's size is known before the others are read: fits looks at prompts on these.
 func (f promptFlags) within(script *propagate.Script, input ingest.Info) error {
 	if input.Width == 0 {
 		return nil
 	}
 	for _, op := range script.Steps {
-		if *cmp.Or(op.Frame, new(int)) > 0 && input.Container == "images" {
+		if *cmp.Or(op.Frame, new(int)) > 0 {
 			continue
 		}
 		if err := f.sized(op, input.Width, input.Height); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"maskstream/frames"
@@ -20,6 +21,9 @@ type recording struct {
 
 func openRecording(ctx context.Context, input string) (*recording, error) {
 	reader, err := ingest.Open(ctx, ingest.Options{URL: input})
+	if errors.Is(err, ingest.ErrInvalid) { // no such source can be anywhere
+		return nil, usageError{err}
+	}
 	if err != nil {
 		return nil, err
 	}

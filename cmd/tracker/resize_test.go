@@ -67,6 +67,11 @@ func TestNewSizeIsAnEpochAndStaysInTheOverlay(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("lines %v, want %v", got, want)
 	}
+	// A prompt means the picture that it is for: 80 lines down is within it on both, 100 columns across on the first only.
+	trackLines[rle.Frame](t, input, "--point", "1@4:80,80", "--max-frames", "5")
+	if _, stderr, status := call(t, "", "track", input, "--point", "1@4:100,80"); status != exitUsage || !strings.Contains(stderr, "it is outside the picture, which is 90×90") {
+		t.Errorf("exit status %d, stderr %q", status, stderr)
+	}
 	reader, err := ingest.Open(t.Context(), ingest.Options{URL: video})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"maskstream/configs"
 	"maskstream/control"
 	"maskstream/ingest"
+	"maskstream/internal/systemd"
 	"maskstream/sink/rtc"
 )
 
@@ -124,6 +125,13 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	group.Go(func() error { return server.Run(running) })
 	group.Go(func() error { return door.Run(running) })
 	group.Go(func() error { return bus.run(running) })
+	group.Go(func() error {
+		// Whoever holds a lock for ever holds the statuses up, too.
+		if err := systemd.FromEnvironment(os.Getenv).Run(running, func() { service.Statuses() }); err != nil {
+			log.Warn("the service manager does not listen", "error", err)
+		}
+		return nil
+	})
 	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}

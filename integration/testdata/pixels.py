@@ -11,7 +11,6 @@ import numpy as np
 
 def pictures(path, matrix, upright):
     source = ["-framerate", "25"] if "%d" in path else []
-    source += ["-noautorotate"] if upright else []
     filters = f"{upright}scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp+bicubic:in_color_matrix={matrix}"
     out = subprocess.run(["ffmpeg", "-v", "fatal", "-nostdin", *source, "-i", path, "-vf", filters, "-vsync", "passthrough", "-pix_fmt", "rgb24",
                           "-c:v", "ppm", "-f", "image2pipe", "-"], check=True, stdout=subprocess.PIPE).stdout

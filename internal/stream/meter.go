@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -32,7 +33,8 @@ type meter struct {
 
 	mu        sync.Mutex
 	state     control.StreamState
-	reason    string // why it is down
+	trouble   error            // why it is down or has ended; nil otherwise
+	failures  map[string]int64 // how often, by code
 	last      *rle.Frame
 	lastAt    time.Time
 	latency   time.Duration // of the last frame
@@ -48,7 +50,7 @@ type meter struct {
 }
 
 func newMeter() *meter {
-	m := &meter{state: control.Starting, behind: map[int]control.ObjectStatus{}}
+	m := &meter{state: control.Starting, behind: map[int]control.ObjectStatus{}, failures: map[string]int64{}}
 	for s := range m.histograms {
 		m.histograms[s] = &control.Histogram{}
 	}
@@ -63,13 +65,16 @@ func (m *meter) frameDecoded() {
 	m.decoded++
 }
 
-func (m *meter) become(state control.StreamState, reason string) {
+func (m *meter) become(state control.StreamState, trouble error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if code := codeOf(trouble); code != "" {
+		m.failures[code]++
+	}
 	if state == control.Down && m.state == control.Up {
 		m.downs++
 	}
-	m.state, m.reason = state, reason
+	m.state, m.trouble = state, trouble
 }
 
 // framePublished notes a frame that has been handed to the sinks. The answer to a prompt shows no progress of the stream.
@@ -162,12 +167,13 @@ func (s *Stream) Status() control.StreamStatus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	status := control.StreamStatus{
-		Name: s.config.Name, Run: s.config.Run, State: m.state, Error: m.reason, FPS: m.rate(time.Now()),
+		Name: s.config.Name, Run: s.config.Run, State: m.state, Code: codeOf(m.trouble), Error: reasonOf(m.trouble), FPS: m.rate(time.Now()),
 		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped(), Objects: []control.ObjectStatus{},
 		Counters: control.Counters{
 			Decoded: m.decoded, Reconnects: m.downs, MaskBytes: m.maskBytes, LastFrame: m.lastAt,
-			Dropped: []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
-			Past:    control.PastCounters{CaughtUp: m.caughtUp, Reversed: m.reversed, NotKept: m.unkept},
+			Failures: maps.Clone(m.failures),
+			Dropped:  []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
+			Past:     control.PastCounters{CaughtUp: m.caughtUp, Reversed: m.reversed, NotKept: m.unkept},
 		},
 	}
 	if s.store != nil {
@@ -214,12 +220,32 @@ func (s *Stream) Recorded(is bool) {
 
 // Up says that the source gives pictures, again or for the first time.
 func (s *Stream) Up(ctx context.Context) error {
-	s.meter.become(control.Up, "")
+	s.meter.become(control.Up, nil)
 	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamUp}})
 }
 
-// Down says that the source gives none; the reason holds no secrets.
-func (s *Stream) Down(ctx context.Context, reason string) error {
-	s.meter.become(control.Down, reason)
-	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamDown, Reason: reason}})
+// Down says that the source gives none, and why; the error holds no secrets.
+func (s *Stream) Down(ctx context.Context, trouble error) error {
+	s.meter.become(control.Down, trouble)
+	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamDown, Code: codeOf(trouble), Reason: reasonOf(trouble)}})
+}
+
+// reasonOf is what an error says; a stream that was told to end needs no reason.
+func reasonOf(err error) string {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return err.Error()
+}
+
+// codeOf is an error in a word. Errors of the source bring theirs along.
+func codeOf(err error) string {
+	var coded interface{ Code() string }
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+		return ""
+	case errors.As(err, &coded):
+		return coded.Code()
+	}
+	return "failed"
 }

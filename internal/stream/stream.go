@@ -92,6 +92,7 @@ type Stream struct {
 	results  *queue.Queue[work]                 // track → encode
 	commands chan func(context.Context, *track) // verbs → track, with Run's context
 	done     chan struct{}                      // closed when Run has ended
+	failure  error                              // of the source, set before frames is closed
 }
 
 // work is a result on its way to the sinks.
@@ -136,7 +137,10 @@ func New(config Config) *Stream {
 func (s *Stream) Run(ctx context.Context) error {
 	defer close(s.done)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.ingest(ctx) })
+	group.Go(func() error {
+		s.ingest(ctx)
+		return nil
+	})
 	group.Go(func() error { return s.track(ctx) })
 	ended := make(chan struct{})
 	group.Go(func() error {
@@ -145,16 +149,20 @@ func (s *Stream) Run(ctx context.Context) error {
 	})
 	group.Go(func() error { return s.report(ctx, ended) })
 	err := group.Wait()
-	s.meter.become(control.Ended, reasonOf(err))
+	if err == nil {
+		err = s.failure
+	}
+	s.meter.become(control.Ended, err)
 	s.frames.Discard()
 	s.results.Discard()
 	return err
 }
 
-// ingest converts pictures as they come.
-func (s *Stream) ingest(ctx context.Context) error {
+// ingest converts pictures as they come. A source that fails ends the stream like one that is at its end: what it has given is
+// tracked and published first.
+func (s *Stream) ingest(ctx context.Context) {
 	defer s.frames.Close()
-	return s.config.Source.Run(ctx, func(picture *frames.Picture) error {
+	s.failure = s.config.Source.Run(ctx, func(picture *frames.Picture) error {
 		started := time.Now()
 		frame, err := s.config.Converter.Convert(picture)
 		if err != nil {
@@ -180,7 +188,11 @@ func (s *Stream) encode(ctx context.Context) error {
 	for {
 		w, err := s.results.Take(ctx)
 		if errors.Is(err, queue.ErrClosed) { // subscribers of a recording learn that it is over
-			return e.event(ctx, rle.Event{Type: rle.StreamDown, Reason: "the source has ended"})
+			over := rle.Event{Type: rle.StreamDown, Reason: "the source has ended"}
+			if reason := reasonOf(s.failure); reason != "" {
+				over.Code, over.Reason = codeOf(s.failure), reason
+			}
+			return e.event(ctx, over)
 		}
 		if err != nil {
 			return err
@@ -189,11 +201,4 @@ func (s *Stream) encode(ctx context.Context) error {
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}
 	}
-}
-
-func reasonOf(err error) string {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return ""
-	}
-	return err.Error()
 }

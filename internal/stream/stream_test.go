@@ -236,6 +236,50 @@ func TestOccludedObjectKeepsItsPlaceAndIsLostThenFound(t *testing.T) {
 	}
 }
 
+// breaking is a source that fails after its pictures.
+type breaking struct {
+	Source
+	with error
+}
+
+func (b breaking) Run(ctx context.Context, emit func(*frames.Picture) error) error {
+	if err := b.Source.Run(ctx, emit); err != nil {
+		return err
+	}
+	return b.with
+}
+
+// coded is an error as sources have them.
+type coded struct{ error }
+
+func (coded) Code() string { return "damaged" }
+
+func TestSourceThatFailsIsPublishedToItsLastPicture(t *testing.T) {
+	out := &gather{}
+	pool := tensor.NewPool("test", tensor.Host(), 0)
+	network := modeltest.New(pool, side)
+	s := New(Config{
+		Name: "gate", Run: "0123abcd", Source: breaking{dots{count: 40}, coded{errors.New("the disk is gone")}}, Out: out, Network: network,
+		Converter: frames.NewConverter(side, pool), Log: slog.New(slog.DiscardHandler),
+	})
+	if err := s.Run(t.Context()); err == nil || err.Error() != "the disk is gone" {
+		t.Errorf("it ends with %v", err)
+	}
+	if n := len(out.frames()); n != 40 {
+		t.Errorf("%d frames of 40", n)
+	}
+	if len(out.events) != 1 || out.events[0].Type != rle.StreamDown || out.events[0].Code != "damaged" || out.events[0].Reason != "the disk is gone" {
+		t.Errorf("events %v", out.kinds())
+	}
+	if status := s.Status(); status.State != control.Ended || status.Code != "damaged" || status.Error != "the disk is gone" || status.Counters.Failures["damaged"] != 1 {
+		t.Errorf("status %+v", status)
+	}
+	if err := network.Close(); err != nil {
+		t.Error(err)
+	}
+	tensor.NoLeaks(t, pool)
+}
+
 func TestPromptIsAnsweredWithItsMaskBetweenFrames(t *testing.T) {
 	out := &gather{}
 	hold := make(chan struct{})
