@@ -6,6 +6,7 @@ import { request, session, setToken } from './api.js';
 import { ObjectList } from './objects.js';
 import { watchPointer } from './pointer.js';
 import { Show } from './show.js';
+import { toast } from './toast.js';
 
 const $ = (id) => document.getElementById(id);
 const pollEvery = 500; // ms
@@ -44,16 +45,6 @@ session.onToken = () => {
     poll();
   }, { once: true });
 };
-
-let toastTimer = 0;
-function toast(message, kind = 'trouble') {
-  const note = document.createElement('div');
-  note.className = `toast ${kind}`;
-  note.textContent = message;
-  $('toasts').replaceChildren(note); // the newest only: a row of them would cover the picture
-  clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => note.remove(), 6000);
-}
 
 // Picture
 
