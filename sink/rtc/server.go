@@ -145,13 +145,12 @@ func (s *Server) enter(name string, o *offer, w wishes) (*viewer, error) {
 // leave forgets a viewer and takes its connection down. Only its close calls this.
 func (s *Server) leave(v *viewer) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.viewers, v.secret)
-	pc := v.pc
-	s.mu.Unlock()
-	if pc == nil {
+	if v.pc == nil {
 		return
 	}
-	s.closing.Go(func() { _ = pc.Close() }) // not here: pion may be the one who told us
+	s.closing.Go(func() { _ = v.pc.Close() }) // not here: pion may be the one who told us
 }
 
 func (s *Server) viewer(session string) (*viewer, error) {
