@@ -35,8 +35,8 @@ type camera struct {
 // storeQueue is how many results and events may wait to be stored.
 const storeQueue = 256
 
-// newCamera loads the model and wires the sinks; nothing runs yet.
-func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Server, run string, log *slog.Logger) (*camera, error) {
+// newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet.
+func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewers *rtc.Server, run string, log *slog.Logger) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,10 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Serve
 	if err != nil {
 		return nil, usageError{err}
 	}
-	pools := newHomes(c.Offload.Video, c.Offload.State)
+	pools, err := newHomes(c.Offload.Video, c.Offload.State, poolSizes{c.NetworkBytes, c.HostBytes, streams})
+	if err != nil {
+		return nil, err
+	}
 	network, err := openModel(c.Model, c.ModelConfig, 0, pools.network)
 	if err != nil {
 		return nil, err
@@ -88,8 +91,8 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, viewers *rtc.Serve
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
 		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: mjpeg, Viewers: mjpeg.Viewers, Faults: feed.faults,
 		WebRTC:   func() *control.WebRTCStatus { return webrtcStatus(preview.Stats()) },
-		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
-		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
+		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
+		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
 	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream, preview: preview}, nil
@@ -101,7 +104,7 @@ func (c *camera) run(ctx context.Context) error {
 	group.Go(func() error { return c.fanout.Run(ctx) })
 	err := c.stream.Run(ctx)
 	c.fanout.End()
-	return errors.Join(err, group.Wait())
+	return outOfRoom(errors.Join(err, group.Wait()), "give the stream more network_bytes and host_bytes, or keep less history")
 }
 
 func (c *camera) close() {

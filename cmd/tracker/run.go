@@ -85,7 +85,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		if ctx.Err() != nil { // models take their time to load
 			return nil
 		}
-		c, err := newCamera(s, config.NATS, bus, viewers, run, log)
+		c, err := newCamera(s, len(config.Streams), config.NATS, bus, viewers, run, log)
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)
 		}
