@@ -133,6 +133,35 @@ func TestClicksAndBoxesOnThePageReachTheStream(t *testing.T) {
 	}
 }
 
+func TestButtonsReachTheStream(t *testing.T) {
+	fake, server := serve(t, ServerOptions{})
+	play(t, fake)
+	b := openBrowser(t, server.URL(), 1280, 760, false)
+	b.Until("the picture", "document.querySelector('#frame.shown')")
+	b.Until("nothing to follow back", "document.querySelector('#reverse').disabled")
+	b.mouse("mousePressed", 160, 90, 0)
+	b.mouse("mouseReleased", 160, 90, 0)
+	b.Until("the object", "document.querySelector('#objects li.selected')")
+	b.Click("#reverse")
+	b.Until("the news", "document.querySelector('.toast.news')?.textContent.includes('Object 1')")
+	b.Click("#fresh")
+	b.Click("#reverse")
+	b.Until("other news", "document.querySelector('.toast.news')?.textContent.includes('All objects')")
+	b.Click("#discover")
+	b.Until("what was found", "document.querySelector('.toast.news')?.textContent.includes('were found') && !document.querySelector('#discover').disabled")
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	if len(fake.reverses) != 2 || len(fake.reverses[0].Objects) != 1 || fake.reverses[0].Objects[0] != 1 || fake.reverses[1].Objects != nil {
+		t.Errorf("reverse was asked for %+v", fake.reverses)
+	}
+	if len(fake.options) != 1 || fake.options[0] != "" {
+		t.Errorf("discover was asked with %q", fake.options)
+	}
+	if len(b.Console) > 0 {
+		t.Errorf("the page complains: %v", b.Console)
+	}
+}
+
 func TestPageWorksOnAPhone(t *testing.T) {
 	fake, server := serve(t, ServerOptions{})
 	play(t, fake)

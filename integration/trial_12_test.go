@@ -36,16 +36,15 @@ func reloads(t *testing.T, times int) {
 		}
 	}
 	t.Logf("%d came and said goodbye: %v until all was as before", times, s.settles(t, base))
+	page := chromium.Open(t, s.page, 600, 400, false)
+	page.Until("a picture", isPlaying)
+	page.Kill()
 	for left := times; left > 0; left -= 50 {
 		for range min(left, 50) {
 			open()
 		}
-		t.Logf("%d came and vanished: %v until all was as before", min(left, 50), s.settles(t, base))
+		t.Logf("%d came and vanished, and a browser was killed: %v until all was as before", min(left, 50), s.settles(t, base))
 	}
-	page := chromium.Open(t, s.page, 600, 400, false)
-	page.Until("a picture", isPlaying)
-	page.Kill()
-	t.Logf("a browser was killed: %v until all was as before", s.settles(t, base))
 }
 
 // settles waits until nobody watches and there are no more goroutines than base, and says how long that took.
