@@ -65,7 +65,7 @@ const show = new Show({
   },
 });
 
-show.expected = () => view.status?.state === 'up';
+show.expected = () => view.status?.state === 'up' && !document.hidden; // else no picture is to be expected
 show.onDrawn = (message) => {
   if (message?.objects.some((o) => !show.painter.colours.has(o.id))) poll(); // a new one: its colour is not known yet
 };
