@@ -29,17 +29,18 @@ type demuxer struct {
 	watched context.Context // whose end cancels the interrupt
 	unwatch func() bool
 
-	clocks   clocks
-	waiting  int     // packets still to be skipped for want of a key frame
-	read     int64   // packets of the stream
-	given    int64   // pictures
-	sought   bool    // somewhere: then read and given do not count what there is
-	start    int64   // of a recording, in the stream's time base: its times count from 0
-	end      error   // of reading: the end of the file, or what kept us from it
-	pipe     int     // descriptor, -1 where there is none
-	tunnel   *tunnel // nil where FFmpeg connects by itself
-	opened   bool
-	closed   bool
+	clocks  clocks
+	coded   *codedPictures // nil where no browser could play them
+	waiting int            // packets still to be skipped for want of a key frame
+	read    int64          // packets of the stream
+	given   int64          // pictures
+	sought  bool           // somewhere: then read and given do not count what there is
+	start   int64          // of a recording, in the stream's time base: its times count from 0
+	end     error          // of reading: the end of the file, or what kept us from it
+	pipe    int            // descriptor, -1 where there is none
+	tunnel  *tunnel        // nil where FFmpeg connects by itself
+	opened  bool
+	closed  bool
 }
 
 // maxKeyframeWait is how many packets of a live source are skipped until a key frame: what comes before one is gray.
@@ -164,6 +165,9 @@ func (d *demuxer) findVideo(o Options) error {
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
 	d.decoder.turned = d.decoder.rotation
 	d.describe(c, duration)
+	if passed, _ := d.described.Preview(); passed {
+		d.coded = newCodedPictures(c.ExtraData())
+	}
 	return nil
 }
 
@@ -207,6 +211,7 @@ func (d *demuxer) next(ctx context.Context) (*frames.Picture, error) {
 		case err == nil:
 			d.given++
 			d.stamp(p)
+			p.Coded = d.coded.take(p.timestamp)
 			return p.Picture, nil
 		case errors.Is(err, io.EOF):
 			if d.given == 0 {
@@ -249,6 +254,7 @@ func (d *demuxer) feed() error {
 		return nil
 	}
 	d.waiting = 0
+	d.coded.add(d.packet)
 	if d.target.live {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}

@@ -27,11 +27,12 @@ import (
 type service struct {
 	command   *exec.Cmd
 	page, bus string // addresses
+	webrtc    string
 	log       *bytes.Buffer
 	logged    chan struct{} // closed at the log's end
 }
 
-var addresses = regexp.MustCompile(`preview=(http://\S+) nats=(nats://\S+)`)
+var addresses = regexp.MustCompile(`preview=(http://\S+) nats=(nats://\S+).* webrtc=(\S+)`)
 
 // serve starts the service and waits for the line that names its addresses.
 func serve(t *testing.T, arguments ...string) *service {
@@ -64,7 +65,7 @@ func serve(t *testing.T, arguments ...string) *service {
 	})
 	select {
 	case m := <-ready:
-		s.page, s.bus = m[1], m[2]
+		s.page, s.bus, s.webrtc = m[1], m[2], m[3]
 	case <-time.After(30 * time.Second):
 		t.Fatal("the service names no addresses within 30 s")
 	}

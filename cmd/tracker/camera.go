@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"maskstream/configs"
+	"maskstream/control"
 	"maskstream/frames"
 	"maskstream/ingest"
 	"maskstream/internal/queue"
@@ -19,6 +20,7 @@ import (
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/sink/rtc"
 )
 
 // camera is one configured stream with its network and its sinks.
@@ -27,13 +29,14 @@ type camera struct {
 	network model.Network
 	fanout  *sink.Fanout
 	stream  *stream.Stream
+	preview *rtc.Stream
 }
 
 // storeQueue is how many results and events may wait to be stored.
 const storeQueue = 256
 
 // newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet.
-func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
+func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewers *rtc.Server, run string, log *slog.Logger) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -67,7 +70,8 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run s
 		auto = &options
 	}
 	log = log.With("stream", c.Name)
-	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
+	preview := viewers.Add(c.Name, rtc.StreamOptions{NewEncoder: func(codec frames.Codec) rtc.Encoder { return ingest.NewLiveEncoder(codec) }})
+	mjpeg := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
 	published := sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses}
 	if bus.store != nil { // which takes what it gets at once, unless the disk is slow, or holds a recording back
@@ -77,19 +81,21 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, run s
 		}
 	}
 	fanout.Add("nats", publisher, published)
-	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
+	fanout.Add("preview", mjpeg, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
+	fanout.Add("webrtc", preview, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results})
 
-	feed := &feed{options: source, log: log}
+	feed := &feed{options: source, preview: preview, log: log}
 	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
 		Name: c.Name, Run: run, Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, Faults: feed.faults,
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: mjpeg, Viewers: mjpeg.Viewers, Faults: feed.faults,
+		WebRTC:   func() *control.WebRTCStatus { return webrtcStatus(preview.Stats()) },
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
 		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
-	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream}, nil
+	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream, preview: preview}, nil
 }
 
 // run works until the source ends or ctx does; then what is queued leaves.
@@ -101,22 +107,31 @@ func (c *camera) run(ctx context.Context) error {
 	return outOfRoom(errors.Join(err, group.Wait()), "give the stream more network_bytes and host_bytes, or keep less history")
 }
 
-func (c *camera) close() { c.network.Close() }
+func (c *camera) close() {
+	_ = c.preview.Close(context.Background()) // once more, where it never ran
+	c.network.Close()
+}
 
 // feed keeps the source alive and tells the stream how it is doing.
 type feed struct {
 	options ingest.Options
 	stream  *stream.Stream
+	preview *rtc.Stream
 	log     *slog.Logger
 	trouble string // told last; "" while it is up
 }
 
 // Run implements stream.Source.
 func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error {
-	return ingest.Run(ctx, f.options, emit, func(e ingest.Event) {
+	show := func(p *frames.Picture) error {
+		f.preview.Show(p)
+		return emit(p)
+	}
+	return ingest.Run(ctx, f.options, show, func(e ingest.Event) {
 		switch e.Kind {
 		case ingest.Up:
 			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
+			f.preview.Source(e.Info.Preview())
 			f.trouble = ""
 			f.stream.Recorded(!e.Info.Live)
 			f.stream.Up(ctx)
@@ -130,6 +145,21 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
 	})
+}
+
+// webrtcStatus is what the live preview tells of itself, in the words of the control doors.
+func webrtcStatus(s rtc.Stats) *control.WebRTCStatus {
+	status := &control.WebRTCStatus{Viewers: s.Viewers, Mode: "low-latency", Reason: s.Reason, Dropped: s.Dropped, Buffered: s.Buffered}
+	if s.Locked {
+		status.Mode = "locked"
+	}
+	switch {
+	case s.Passed:
+		status.Video = control.VideoPassed
+	case s.Reason != "":
+		status.Video = control.VideoCoded
+	}
+	return status
 }
 
 // faults are what is wrong with the source so far.

@@ -16,6 +16,7 @@ import (
 	"maskstream/control"
 	"maskstream/ingest"
 	"maskstream/internal/systemd"
+	"maskstream/sink/rtc"
 )
 
 func newRun() *cobra.Command {
@@ -64,6 +65,13 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 			log.Warn("not everything could be published", "error", lost)
 		}
 	}()
+	viewers, err := rtc.NewServer(rtc.Options{
+		UDP: config.WebRTC.UDP, AdditionalHosts: config.WebRTC.AdditionalHosts, LowLatency: config.WebRTC.Mode == "low-latency", Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = viewers.Close() }() // at the very end: there is nothing left to do about it
 
 	service := control.NewService()
 	run := newRunID()
@@ -77,7 +85,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		if ctx.Err() != nil { // models take their time to load
 			return nil
 		}
-		c, err := newCamera(s, len(config.Streams), config.NATS, bus, run, log)
+		c, err := newCamera(s, len(config.Streams), config.NATS, bus, viewers, run, log)
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.Name, err)
 		}
@@ -92,15 +100,18 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	}
 	version := versionsOf(engines{}).Version
 	server, err := control.NewServer(service, control.ServerOptions{
-		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
+		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Live: viewers, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection, bus.store), control.BuildMetrics(version)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection, bus.store), control.BuildMetrics(version), control.SessionMetrics(viewers.Viewers)},
 	})
 	if err != nil {
 		return err
 	}
 	door := control.NewNATS(service, control.NATSOptions{Connection: bus.connection, Prefix: config.NATS.Prefix, Version: version, Log: log})
-	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras))
+	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras), "webrtc", viewers.Address())
+	if viewers.Loopback() && !server.Loopback() {
+		log.Warn("browsers elsewhere get the MJPEG preview: webrtc.udp listens on this machine only", "webrtc.udp", viewers.Address())
+	}
 
 	group, running := errgroup.WithContext(ctx)
 	for _, c := range cameras {
