@@ -67,7 +67,7 @@ func (s *stray) handle(m *nats.Msg) {
 	_, err := s.NATS.service.stream(stream)
 	ours := err == nil || stream == noStream
 	switch {
-	case m.Reply == "" || ours && known:
+	case m.Reply == "" || ours && known || stream != noStream && Verb(verb) == Add: // see [newcomers]
 	case ours:
 		s.refuse(m.Reply, Errorf(NotFound, "there is no verb %q of %q", verb, stream))
 	default:
@@ -80,10 +80,16 @@ func (s *stray) handle(m *nats.Msg) {
 
 // unlessOwned refuses a request for a stream that nobody has.
 func (s *stray) unlessOwned(stream, to string, refused *Error) error {
-	_, err := s.options.Connection.Client().Request(s.options.Prefix+".ctl."+stream, nil, ownerWait)
+	err := s.owner(stream)
 	if errors.Is(err, nats.ErrNoResponders) {
 		s.refuse(to, refused)
 	}
+	return err
+}
+
+// owner returns nats.ErrNoResponders where no tracker has a stream.
+func (d *natsDoor) owner(stream string) error {
+	_, err := d.options.Connection.Client().Request(d.options.Prefix+".ctl."+stream, nil, ownerWait)
 	return err
 }
 

@@ -14,7 +14,6 @@ import (
 	"maskstream/ingest"
 	"maskstream/internal/queue"
 	"maskstream/internal/stream"
-	"maskstream/model"
 	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
@@ -23,17 +22,19 @@ import (
 
 // camera is one configured stream with its network and its sinks.
 type camera struct {
-	name    string
-	network model.Network
-	fanout  *sink.Fanout
-	stream  *stream.Stream
+	name   string
+	fanout *sink.Fanout
+	stream *stream.Stream
+
+	giveBack func() error // the network
+	log      *slog.Logger
 }
 
 // storeQueue is how many results and events may wait to be stored.
 const storeQueue = 256
 
-// newCamera loads the model and wires the sinks; nothing runs yet.
-func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *slog.Logger) (*camera, error) {
+// newCamera loads the model and wires the sinks; nothing runs yet. Each has a run of its own: numbers begin anew in it.
+func newCamera(c configs.Stream, source ingest.Options, w wiring) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -41,10 +42,7 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	if err != nil {
 		return nil, usageError{err}
 	}
-	source, err := sourceOptions(c)
-	if err != nil {
-		return nil, usageError{err}
-	}
+	nats, bus := w.nats, w.bus
 	live := c.Policy == "newest" && !ingest.Recorded(string(c.URL))
 	publisher, err := sink.NewNATS(bus.connection, sink.StreamOptions{
 		Prefix: nats.Prefix, Stream: c.Name, Frames: nats.Frames, Store: bus.store, Hold: !live,
@@ -54,7 +52,7 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 		return nil, usageError{err}
 	}
 	pools := newHomes(c.Offload.Video, c.Offload.State)
-	network, err := openModel(c.Model, c.ModelConfig, 0, pools.network)
+	network, giveBack, err := w.models.open(c.Model, c.ModelConfig, pools.network)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +61,7 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 		options := amg.Default()
 		auto = &options
 	}
-	log = log.With("stream", c.Name)
+	log := w.log.With("stream", c.Name)
 	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
 	published := sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses}
@@ -79,26 +77,34 @@ func newCamera(c configs.Stream, nats configs.NATS, bus *bus, run string, log *s
 	feed := &feed{options: source, log: log}
 	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
-		Name: c.Name, Run: run, Live: live, Source: feed,
+		Name: c.Name, Run: newRunID(), Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
 		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, Faults: feed.faults,
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
 		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
-	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream}, nil
+	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, giveBack: giveBack, log: log}, nil
 }
 
-// run works until the source ends or ctx does; then what is queued leaves.
+// run works until the source ends or ctx does; then what is queued leaves, the news of the end included.
 func (c *camera) run(ctx context.Context) error {
+	sinks, hurry := context.WithCancel(context.WithoutCancel(ctx))
+	defer hurry()
 	var group errgroup.Group
-	group.Go(func() error { return c.fanout.Run(ctx) })
+	group.Go(func() error { return c.fanout.Run(sinks) })
 	err := c.stream.Run(ctx)
 	c.fanout.End()
+	defer context.AfterFunc(ctx, hurry)()
 	return errors.Join(err, group.Wait())
 }
 
-func (c *camera) close() { c.network.Close() }
+// close is once for every camera, when it does not run any more.
+func (c *camera) close() {
+	if err := c.giveBack(); err != nil {
+		c.log.Error("the network did not close well", "error", err)
+	}
+}
 
 // feed keeps the source alive and tells the stream how it is doing.
 type feed struct {
