@@ -27,7 +27,9 @@ type Stream struct {
 	ModelConfig  string    `yaml:"model_config"` // upstream's YAML; empty: the model is recognised by its weights
 	Device       string    `yaml:"device"`       // auto, cpu, cuda, cuda:N
 	History      int       `yaml:"history"`
-	HistoryBytes Size      `yaml:"history_bytes"` // 0: no limit
+	HistoryBytes Size      `yaml:"history_bytes"` // 0: as much as there is room for
+	NetworkBytes Size      `yaml:"network_bytes"` // 0: a share of the machine's memory
+	HostBytes    Size      `yaml:"host_bytes"`    // 0: a share of the machine's memory
 	Offload      Offload   `yaml:"offload"`
 	Memory       Memory    `yaml:"memory"`
 	LostAfter    Duration  `yaml:"lost_after"`

@@ -165,7 +165,7 @@ func (v validator) stream(path string, s *Stream) error {
 	case s.History < 1 || s.History > 1_000_000:
 		return v.errorf(path+".history", "%d: keep 1 to 1000000 frames", s.History)
 	case s.HistoryBytes < 0:
-		return v.errorf(path+".history_bytes", "%d: a size, or 0 for no limit", s.HistoryBytes)
+		return v.errorf(path+".history_bytes", "%d: a size, or 0 for as much as there is room for", s.HistoryBytes)
 	case s.Memory.MaxConditioning != -1 && s.Memory.MaxConditioning < 2:
 		return v.errorf(path+".memory.max_conditioning", "%d: at least 2, or -1 for all", s.Memory.MaxConditioning)
 	case s.Auto && len(s.Prompts) > 0:

@@ -141,7 +141,8 @@ func (s Size) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%dB", int64(s)), nil
 }
 
-func parseSize(text string) (Size, error) {
+// ParseSize reads a size as it is written in a configuration, at least 0.
+func ParseSize(text string) (Size, error) {
 	for _, unit := range sizeUnits {
 		number, ok := strings.CutSuffix(text, unit.suffix)
 		if !ok {

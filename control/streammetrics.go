@@ -54,7 +54,7 @@ func newStreamMetrics(service *Service) *streamMetrics {
 
 	m.sinks = []sinkFamily{
 		{counter("tracker_sink_written_total", "Items given to a sink.", "stream", "sink"), func(s sink.Stats) float64 { return float64(s.Written) }},
-		{counter("tracker_sink_dropped_total", "Items a sink's queue dropped.", "stream", "sink"), func(s sink.Stats) float64 { return float64(s.Dropped) }},
+		{counter("tracker_sink_dropped_total", "Items that a sink, or its queue, dropped.", "stream", "sink"), func(s sink.Stats) float64 { return float64(s.Dropped) }},
 		{gauge("tracker_sink_queued", "Items waiting for a sink.", "stream", "sink"), func(s sink.Stats) float64 { return float64(s.Queued) }},
 		{gauge("tracker_sink_failed", "Whether a sink has ended with an error.", "stream", "sink"), func(s sink.Stats) float64 { return flag(s.Failed) }},
 	}

@@ -5,7 +5,6 @@
 package frames
 
 import (
-	"sync/atomic"
 	"time"
 
 	"maskstream/tensor"
@@ -64,7 +63,7 @@ type Picture struct {
 	Meta          Meta
 
 	free       func()
-	references atomic.Int32
+	references tensor.References
 }
 
 // Meta says which picture of which run this is.
@@ -81,27 +80,19 @@ type Meta struct {
 // Own gives p its one reference and returns it; free is called with the last release and may be nil.
 func (p *Picture) Own(free func()) *Picture {
 	p.free = free
-	p.references.Store(1)
+	p.references.Born()
 	return p
 }
 
 // Retain adds a reference and returns p.
 func (p *Picture) Retain() *Picture {
-	if p.references.Add(1) <= 1 {
-		panic("frames: picture retained after its last release")
-	}
+	p.references.Retain()
 	return p
 }
 
 // Release takes a reference; nil is ignored.
 func (p *Picture) Release() {
-	if p == nil {
-		return
-	}
-	switch n := p.references.Add(-1); {
-	case n < 0:
-		panic("frames: picture released twice")
-	case n == 0 && p.free != nil:
+	if p != nil && p.references.Release() && p.free != nil {
 		p.free()
 	}
 }
@@ -120,33 +111,25 @@ type Frame struct {
 	Picture *Picture       // for drawing and its Meta
 	Index   int            // number of the processed frame, given by the track goroutine: distances in memory count these
 
-	references atomic.Int32
+	references tensor.References
 }
 
 // NewFrame takes ownership of pixels and picture.
 func NewFrame(pixels *tensor.Tensor, picture *Picture) *Frame {
 	f := &Frame{Pixels: pixels, Picture: picture}
-	f.references.Store(1)
+	f.references.Born()
 	return f
 }
 
 // Retain adds a reference and returns f.
 func (f *Frame) Retain() *Frame {
-	if f.references.Add(1) <= 1 {
-		panic("frames: frame retained after its last release")
-	}
+	f.references.Retain()
 	return f
 }
 
 // Release takes a reference; the last one releases pixels and picture. Nil is ignored.
 func (f *Frame) Release() {
-	if f == nil {
-		return
-	}
-	switch n := f.references.Add(-1); {
-	case n < 0:
-		panic("frames: frame released twice")
-	case n == 0:
+	if f != nil && f.references.Release() {
 		f.Pixels.Release()
 		f.Picture.Release()
 	}

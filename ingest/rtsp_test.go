@@ -24,13 +24,16 @@ func TestCameraIsReadOverTCP(t *testing.T) {
 	if i := r.Info(); !i.Live || i.Codec != "h264" || i.Width != 320 || i.Height != 180 || i.BFrames {
 		t.Errorf("%+v", i)
 	}
-	last := time.Duration(-1)
+	last, back := time.Duration(-1), 0
 	for i := range 30 {
 		p, err := r.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Meta.Frame != i || p.Meta.PTS <= last || time.Since(p.Meta.Received) > 2*time.Second {
+		if p.Meta.PTS <= last {
+			back++ // the camera's first report of its clock may set its times anew; Run makes them grow
+		}
+		if p.Meta.Frame != i || back > 1 || time.Since(p.Meta.Received) > 2*time.Second {
 			t.Errorf("picture %d: %+v after %v", i, p.Meta, last)
 		}
 		last = p.Meta.PTS

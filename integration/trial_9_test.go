@@ -175,8 +175,9 @@ http: {listen: "127.0.0.1:0"}
 		t.Errorf("pycocotools finds %q equal masks and pixels, want %d and %d: %v", out, objects, pixels, err)
 	}
 
-	longest := 0
+	longest, schemas := 0, compileSchemas(t)
 	for _, m := range messages {
+		schemas.hold(t, ofSubject(m.Subject), m.Data)
 		size := len(m.Data) + len("NATS/1.0\r\n\r\n")
 		for key := range m.Header {
 			size += len(key) + len(": \r\n") + len(m.Header.Get(key))

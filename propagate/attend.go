@@ -55,7 +55,7 @@ func (t *Tracker) attend(frame int, features *model.Features, objects []*object,
 		conditioned.Release()
 		order = order[n:]
 	}
-	return tensor.Stack(parts[0].Pool(), parts...)
+	return inRoom(t.MakeRoom, func() (*tensor.Tensor, error) { return tensor.Stack(parts[0].Pool(), parts...) })
 }
 
 // attentionBatch is how many objects with so many memories are attended to at once.

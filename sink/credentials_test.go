@@ -145,6 +145,7 @@ func TestTheServerKnowsUsByAnyOfItsWays(t *testing.T) {
 				t.Error("the server let the wrong one in")
 			}
 			if c.wrong.NkeyFile == "" && strings.HasPrefix(c.config, "authorization") { // the wrong one goes on trying: the operator may mend it on the server
+				until(t, "several tries", func() bool { return strings.Count(server.log(), "authentication error") >= 3 })
 				server.kill()
 				server.reconfigure("")
 				server.start()

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -113,7 +114,7 @@ func newServer(t *testing.T, config string) *serverProcess {
 // reconfigure takes effect at the next start.
 func (s *serverProcess) reconfigure(config string) {
 	s.t.Helper()
-	if err := os.WriteFile(s.config, []byte("listen: "+s.address+"\n"+config), 0o600); err != nil {
+	if err := os.WriteFile(s.config, []byte("listen: "+s.address+"\nlog_file: "+strconv.Quote(s.config+".log")+"\n"+config), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -128,6 +129,16 @@ func (s *serverProcess) start() {
 		c, err := net.Dial("tcp", s.address)
 		return err == nil && c.Close() == nil
 	})
+}
+
+// log is what the server has logged so far.
+func (s *serverProcess) log() string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config + ".log")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
 }
 
 func (s *serverProcess) kill() {

@@ -230,6 +230,9 @@ func TestServerDownAtTheStartThenKilledThenBack(t *testing.T) {
 	if err := json.Unmarshal(back.all()[0].Data, &b); err != nil || b.Masks[0].Frame != 103 {
 		t.Errorf("after the outage came frame %d first, %v", b.Masks[0].Frame, err)
 	}
+	if lost := n.Dropped(); lost != 102 {
+		t.Errorf("%d results are counted as lost", lost)
+	}
 	if s := c.Stats(); s.Down != 102 || s.Published != 2 || s.Reconnects < 1 {
 		t.Errorf("stats %+v", s)
 	}

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,9 +118,9 @@ func (s *Store) Close(ctx context.Context) error {
 	waiting := s.spool.Stats().Records
 	closing := s.spool.Close()
 	if waiting > 0 {
-		return errors.Join(fmt.Errorf("NATS JetStream: %d messages wait in %s for the next run: %w", waiting, s.options.Folder, err), closing)
+		err = fmt.Errorf("NATS JetStream: %d messages wait in %s for the next run: %w", waiting, s.options.Folder, cmp.Or(err, errDown))
 	}
-	return closing
+	return errors.Join(err, closing)
 }
 
 // storeOutlet keeps what it is given until JetStream has it.

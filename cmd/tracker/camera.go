@@ -33,8 +33,9 @@ type camera struct {
 // storeQueue is how many results and events may wait to be stored.
 const storeQueue = 256
 
-// newCamera loads the model and wires the sinks; nothing runs yet. Each has a run of its own: numbers begin anew in it.
-func newCamera(c configs.Stream, source ingest.Options, w wiring) (*camera, error) {
+// newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet. Each has a run of its own: numbers begin
+// anew in it.
+func newCamera(c configs.Stream, streams int, source ingest.Options, w wiring) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -51,7 +52,10 @@ func newCamera(c configs.Stream, source ingest.Options, w wiring) (*camera, erro
 	if err != nil {
 		return nil, usageError{err}
 	}
-	pools := newHomes(c.Offload.Video, c.Offload.State)
+	pools, err := newHomes(c.Offload.Video, c.Offload.State, poolSizes{c.NetworkBytes, c.HostBytes, streams})
+	if err != nil {
+		return nil, err
+	}
 	network, giveBack, err := w.models.open(c.Model, c.ModelConfig, pools.network)
 	if err != nil {
 		return nil, err
@@ -80,8 +84,8 @@ func newCamera(c configs.Stream, source ingest.Options, w wiring) (*camera, erro
 		Name: c.Name, Run: newRunID(), Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
 		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, Faults: feed.faults,
-		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state},
-		History:  c.History, HistoryBytes: int64(c.HistoryBytes), HistoryPool: pools.video, Pools: pools.all(),
+		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
+		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
 	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, giveBack: giveBack, log: log}, nil
@@ -96,7 +100,7 @@ func (c *camera) run(ctx context.Context) error {
 	err := c.stream.Run(ctx)
 	c.fanout.End()
 	defer context.AfterFunc(ctx, hurry)()
-	return errors.Join(err, group.Wait())
+	return outOfRoom(errors.Join(err, group.Wait()), "give the stream more network_bytes and host_bytes, or keep less history")
 }
 
 // close is once for every camera, when it does not run any more.

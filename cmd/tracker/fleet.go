@@ -26,6 +26,7 @@ type fleet struct {
 	ctx    context.Context
 	berths map[string]*berth
 	filed  map[string]configs.Stream // what the file said of the streams, as far as it could be done
+	named  int                       // streams that the file names
 
 	running sync.WaitGroup
 }
@@ -49,8 +50,9 @@ var (
 	errRestarted = errors.New("the stream is started anew")
 )
 
-func newFleet(w wiring, service *control.Service) *fleet {
-	return &fleet{wiring: w, service: service, berths: map[string]*berth{}, filed: map[string]configs.Stream{}}
+// newFleet has room for so many streams, and for more.
+func newFleet(w wiring, named int, service *control.Service) *fleet {
+	return &fleet{named: named, wiring: w, service: service, berths: map[string]*berth{}, filed: map[string]configs.Stream{}}
 }
 
 // Run runs the cameras until ctx ends and they have ended.
@@ -117,7 +119,8 @@ func (f *fleet) put(config configs.Stream, request bool) error {
 	if err != nil {
 		return usageError{fmt.Errorf("stream %s: %w", config.Name, err)}
 	}
-	c, err := newCamera(config, secrets, f.wiring)
+	// Memory is shared out among the streams there are. Those that run keep their share.
+	c, err := newCamera(config, max(f.named, len(f.berths)+1), secrets, f.wiring)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", config.Name, err)
 	}

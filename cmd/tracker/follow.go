@@ -32,6 +32,7 @@ func (f *fleet) follow(streams []configs.Stream) (started, restarted, ended, fai
 	if f.ctx == nil || f.ctx.Err() != nil {
 		return
 	}
+	f.named = len(streams)
 	named := map[string]bool{}
 	for _, s := range streams {
 		named[s.Name] = true

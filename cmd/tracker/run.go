@@ -73,7 +73,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, change
 	}()
 
 	service := control.NewService()
-	cameras := newFleet(wiring{nats: config.NATS, bus: bus, models: newModels(), log: log}, service)
+	cameras := newFleet(wiring{nats: config.NATS, bus: bus, models: newModels(), log: log}, len(config.Streams), service)
 	defer cameras.close()
 	service.Keep(cameras)
 	for _, s := range config.Streams {

@@ -87,7 +87,10 @@ func segment(ctx context.Context, stdout io.Writer, images []string, f segmentFl
 	if err != nil {
 		return err
 	}
-	pools := newHomes(false, false)
+	pools, err := newHomes(false, false, poolSizes{})
+	if err != nil {
+		return err
+	}
 	network, err := open(pools.network)
 	if err != nil {
 		return err

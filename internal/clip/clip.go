@@ -30,12 +30,14 @@ type Clip struct {
 	every   int
 	limit   int // processed frames at most, 0 is all
 	budget  int64
+	room    func(error) error // Options.MakeRoom
 
 	numbering func() func(*frames.Picture)
 	number    func(*frames.Picture)
 
 	reader  Reader
 	next    int             // number of the picture that the reader gives next
+	wanted  int             // number of the frame asked for last
 	landed  *frames.Picture // that picture, where a seek has read it already
 	sought  bool            // the reader was not opened anew since: its pictures have to be those seen before
 	inexact bool            // seeking was tried, and led elsewhere
@@ -49,15 +51,20 @@ type Options struct {
 	Every  int   // process every n-th picture, 1 is each
 	Limit  int   // end after so many processed frames, 0 is never
 	Budget int64 // bytes of frames kept; the frame last asked for is kept in any case
+	// MakeRoom is asked for room with the error of a spent pool, and answers nil where there is some now; nil for the clip's own.
+	MakeRoom func(error) error
 	// Number makes what gives the pictures, in order from the first, their epoch and frame within it; nil leaves them as they are.
 	Number func() func(*frames.Picture)
 }
 
 // New returns a clip over what open reads. open is called again whenever an earlier frame is wanted than the reader can give.
 func New(open func(context.Context) (Reader, error), convert func(*frames.Picture) (*frames.Frame, error), o Options) *Clip {
-	c := &Clip{open: open, convert: convert, every: max(1, o.Every), limit: o.Limit, budget: o.Budget, numbering: o.Number, kept: map[int]*frames.Frame{}}
+	c := &Clip{open: open, convert: convert, every: max(1, o.Every), limit: o.Limit, budget: o.Budget, room: o.MakeRoom, numbering: o.Number, kept: map[int]*frames.Frame{}}
 	if c.numbering == nil {
 		c.numbering = func() func(*frames.Picture) { return func(*frames.Picture) {} }
+	}
+	if c.room == nil {
+		c.room = c.MakeRoom
 	}
 	if o.Budget > 0 {
 		c.journal = newJournal()
@@ -74,6 +81,7 @@ func (c *Clip) Frame(ctx context.Context, number int) (*frames.Frame, error) {
 	if c.limit > 0 && number/c.every >= c.limit {
 		return nil, propagate.ErrPastEnd
 	}
+	c.wanted = number
 	if f, ok := c.kept[number]; ok {
 		return f.Retain(), nil
 	}
@@ -83,7 +91,7 @@ func (c *Clip) Frame(ctx context.Context, number int) (*frames.Frame, error) {
 		}
 	}
 	for c.next <= number {
-		if err := c.read(ctx, number); err != nil {
+		if err := c.read(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +155,7 @@ func (c *Clip) rewind(ctx context.Context) error {
 }
 
 // read takes the next picture and keeps it where it can be wanted on the way to, or back from, the wanted one.
-func (c *Clip) read(ctx context.Context, wanted int) error {
+func (c *Clip) read(ctx context.Context) error {
 	picture, err := c.take(ctx)
 	known := c.journal != nil && c.next < len(c.journal.entries)
 	if c.sought && known && ctx.Err() == nil && (err != nil || !c.journal.is(picture, c.next)) {
@@ -174,16 +182,16 @@ func (c *Clip) read(ctx context.Context, wanted int) error {
 	}
 	number := c.next
 	c.next++
-	if number%c.every != 0 || c.kept[number] != nil || c.size > 0 && number < wanted-c.every*c.capacity() {
+	if number%c.every != 0 || c.kept[number] != nil || c.size > 0 && number < c.wanted-c.every*c.capacity() {
 		return nil
 	}
-	frame, err := c.convert(picture)
+	frame, err := c.convertInRoom(picture)
 	if err != nil {
-		return fmt.Errorf("frame %d: %w", number, err)
+		return err
 	}
 	c.size = bytesOf(frame)
 	c.kept[number] = frame
-	c.forget(wanted, max(1, c.capacity()))
+	c.forget(c.wanted, max(1, c.capacity()))
 	return nil
 }
 

@@ -149,6 +149,52 @@ func TestFramesAreReachedInAnyOrderWithinTheBudget(t *testing.T) {
 	}
 }
 
+func TestAFullPoolMakesRoomFirstElsewhereThenAmongTheFrames(t *testing.T) {
+	pool := tensor.NewPool("test", tensor.Host(), 6*64) // six frames
+	others := make([]*tensor.Tensor, 4)
+	for i := range others {
+		others[i], _ = pool.New(tensor.Uint8, 64)
+	}
+	asked := 0
+	var clip *Clip
+	makeRoom := func(err error) error {
+		asked++
+		if len(others) == 0 {
+			return clip.MakeRoom(err)
+		}
+		others[0].Release()
+		others = others[1:]
+		return nil
+	}
+	f := &film{count: 20, pool: pool}
+	clip = New(f.open, f.convert, Options{Budget: 1 << 20, MakeRoom: makeRoom})
+	order := append(upTo(20), 19, 18, 17, 3)
+	if got := walk(t, clip, order...); !slices.Equal(got, order) {
+		t.Errorf("frames %v, want %v", got, order)
+	}
+	if asked <= 4 || len(others) != 0 {
+		t.Errorf("asked for room %d times, %d are left", asked, len(others))
+	}
+	if err := clip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	blocked, err := pool.New(tensor.Uint8, 6*64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clip.Frame(t.Context(), 0); !errors.Is(err, tensor.ErrExhausted) {
+		t.Errorf("without any room: %v", err)
+	}
+	blocked.Release()
+	if got := walk(t, clip, 0); !slices.Equal(got, []int{0}) {
+		t.Errorf("with room again: %v", got)
+	}
+	if err := clip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tensor.NoLeaks(t, pool)
+}
+
 func TestBackwardPassDecodesFromKeyFramesWhereSeekingIsExact(t *testing.T) {
 	const count, frame = 96, pictureBytes + pixelBytes
 	descending := upTo(count)

@@ -223,6 +223,50 @@ func TestAnEndThatWasCutBelowWhatIsAcknowledgedIsWrittenToAgain(t *testing.T) {
 	want(t, take(t, s, all, true), 20, 40)
 }
 
+func TestWhatFollowsDamageDoesNotComeBack(t *testing.T) {
+	folder := t.TempDir()
+	s := open(t, folder, 1<<20)
+	for n := range 8 {
+		if err := s.Append([]byte{byte(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := segmentFiles(t, folder)[0]
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[3*len(text)/8] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, folder, 1<<20)
+	if err := s.Append([]byte{99}); err != nil { // of the size of the damaged one
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, folder, 1<<20)
+	var got []byte
+	for {
+		r, ok, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		got = append(got, r.Data...)
+	}
+	if want := []byte{0, 1, 2, 99}; !bytes.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestADamagedMiddleLosesItsSegmentAlone(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, 16<<10)

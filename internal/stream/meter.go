@@ -45,6 +45,7 @@ type meter struct {
 	caughtUp  int64                        // results of objects that catch up
 	reversed  int64                        // results of reverse passes
 	unkept    int64                        // frames that found no room in the history
+	noRoom    int64                        // frames that found no room to be tracked in
 	behind    map[int]control.ObjectStatus // objects that have not been live yet
 	recent    [32]time.Time                // when the last frames were published, a ring
 }
@@ -133,6 +134,14 @@ func (m *meter) notKept() bool {
 	return m.unkept == 1
 }
 
+// leftOut counts a frame that found no room to be tracked in, and says whether it is the first.
+func (m *meter) leftOut() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.noRoom++
+	return m.noRoom == 1
+}
+
 func statusOf(o rle.Object) control.ObjectStatus {
 	return control.ObjectStatus{ID: o.ID, State: o.State, Area: o.Area, BBox: o.BBox}
 }
@@ -168,11 +177,11 @@ func (s *Stream) Status() control.StreamStatus {
 	defer m.mu.Unlock()
 	status := control.StreamStatus{
 		Name: s.config.Name, Run: s.config.Run, State: m.state, Code: codeOf(m.trouble), Error: reasonOf(m.trouble), FPS: m.rate(time.Now()),
-		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped(), Objects: []control.ObjectStatus{},
+		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped() + m.noRoom, Objects: []control.ObjectStatus{},
 		Counters: control.Counters{
 			Decoded: m.decoded, Reconnects: m.downs, MaskBytes: m.maskBytes, LastFrame: m.lastAt,
 			Failures: maps.Clone(m.failures),
-			Dropped:  []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
+			Dropped:  []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}, {Stage: "track", Reason: "memory", Count: m.noRoom}},
 			Past:     control.PastCounters{CaughtUp: m.caughtUp, Reversed: m.reversed, NotKept: m.unkept},
 		},
 	}

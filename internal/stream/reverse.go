@@ -55,7 +55,7 @@ func (t *track) goBack(ctx context.Context) error {
 	if t.back.past.Len() == 0 {
 		return t.endReverse(ctx, "")
 	}
-	frame, err := t.back.past.Take()
+	frame, err := t.inRoom(t.back.past.Take)
 	if err == nil {
 		defer frame.Release()
 		var result *propagate.Result

@@ -84,6 +84,7 @@ const (
 type Stream struct {
 	config Config
 	meter  *meter
+	now    func() time.Time
 
 	store *frames.Store // of the past, filled by the track goroutine; nil where none is kept
 
@@ -121,6 +122,7 @@ func New(config Config) *Stream {
 		commands: make(chan func(context.Context, *track)),
 		done:     make(chan struct{}),
 		meter:    newMeter(),
+		now:      time.Now,
 	}
 	if config.History > 0 {
 		pool := config.HistoryPool
@@ -164,14 +166,43 @@ func (s *Stream) ingest(ctx context.Context) {
 	defer s.frames.Close()
 	s.failure = s.config.Source.Run(ctx, func(picture *frames.Picture) error {
 		started := time.Now()
-		frame, err := s.config.Converter.Convert(picture)
+		frame, err := s.convert(ctx, picture)
 		if err != nil {
-			return fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err)
+			return s.leaveOut(fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err))
 		}
 		s.meter.took(Convert, started)
 		s.meter.frameDecoded()
 		return s.frames.Put(ctx, frame)
 	})
+}
+
+// convert makes a picture a frame; where there is no room for it, the track is asked for some.
+func (s *Stream) convert(ctx context.Context, picture *frames.Picture) (*frames.Frame, error) {
+	for {
+		frame, err := s.config.Converter.Convert(picture)
+		if !errors.Is(err, tensor.ErrExhausted) {
+			return frame, err
+		}
+		full := err
+		if told := s.tell(ctx, func(_ context.Context, t *track) error { full = t.tracker.MakeRoom(full); return nil }); told != nil {
+			return nil, told
+		}
+		if full != nil {
+			return nil, full
+		}
+	}
+}
+
+// leaveOut takes the error of a frame that there was no room for. A live stream counts the frame and goes on without it, since there
+// may be room for the next; of a recording, none must be missing.
+func (s *Stream) leaveOut(err error) error {
+	if !s.config.Live || !errors.Is(err, tensor.ErrExhausted) {
+		return err
+	}
+	if s.meter.leftOut() {
+		s.config.Log.Warn("a frame is left out, and more may follow: give the stream more network_bytes and host_bytes, remove objects, or keep less history", "stream", s.config.Name, "error", err)
+	}
+	return nil
 }
 
 // track follows the objects; see track.run.

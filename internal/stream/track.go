@@ -27,7 +27,7 @@ type track struct {
 
 	behind map[int]*follower // objects that catch up, by id
 	back   *reverse          // the reverse pass; nil where there is none
-	owed   int               // steps in the past that come before the next frame
+	pace   pace              // between frames and the past
 
 	searching bool      // for objects, see breathe
 	breath    time.Time // when the search got the network
@@ -51,8 +51,8 @@ func (t *track) close() {
 	}
 }
 
-// run takes commands between frames, and frames one by one. What is left of the time goes to the past, and where nothing is left, so
-// much as is owed to it.
+// run takes commands between frames, and frames one by one. What is left of the time goes to the past, and where nothing is left, its
+// share: see pace.
 func (t *track) run(ctx context.Context) error {
 	s := t.stream
 	for ctx.Err() == nil {
@@ -66,14 +66,16 @@ func (t *track) run(ctx context.Context) error {
 			return fmt.Errorf("stream %s: %w", s.config.Name, t.failed)
 		}
 		ready := s.frames.Ready()
-		ended := false
-		if t.owed == 0 {
+		ended, started := false, s.now()
+		catchingUp := len(t.behind) > 0
+		due := t.pace.due(catchingUp, t.back != nil)
+		if !due {
 			frame, ok, closed := s.frames.TryTake()
 			if ok {
 				if err := t.frame(ctx, frame); err != nil {
 					return fmt.Errorf("stream %s: %w", s.config.Name, err)
 				}
-				t.owed = t.share()
+				t.pace.frame(s.now().Sub(started))
 				continue
 			}
 			ended = closed
@@ -82,15 +84,13 @@ func (t *track) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}
-		switch {
-		case worked:
-			t.owed = max(0, t.owed-1)
+		if worked {
+			t.pace.past(s.now().Sub(started), due, catchingUp)
 			continue
-		case ended:
+		}
+		t.pace.idle()
+		if ended {
 			return nil
-		case t.owed > 0:
-			t.owed = 0
-			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -117,7 +117,7 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	if ids := t.live(); len(ids) > 0 {
 		var err error
 		if result, err = t.tracker.StepOnly(frame, memory.Forward, ids); err != nil {
-			return err
+			return t.stream.leaveOut(err)
 		}
 	}
 	t.stream.meter.took(Infer, started)
@@ -129,24 +129,35 @@ func (t *track) keep(frame *frames.Frame) {
 	if t.store == nil {
 		return
 	}
-	if err := t.store.Add(frame); err != nil {
+	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
 			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
 		}
 	}
 }
 
+// inRoom looks back at a frame, for which memories make room where there is none.
+func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame, err error) {
+	err = t.tracker.InRoom(func() error { frame, err = look(); return err })
+	return frame, err
+}
+
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
 func (t *track) start(ctx context.Context) {
 	if auto := t.stream.config.Auto; auto != nil {
-		if result, err := t.discover(ctx, t.latest, *auto, func() error { return nil }); err != nil {
+		if result, err := t.discover(ctx, ctx, t.latest, *auto, func() error { return nil }); err != nil {
 			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
 		} else {
 			result.Release()
 		}
 	}
 	for i, p := range t.stream.config.Prompts {
-		result, err := t.prompt(t.latest, p)
+		p.Width, p.Height = t.latest.Picture.DisplaySize()
+		err := p.Inside()
+		var result *propagate.Result
+		if err == nil {
+			result, err = t.prompt(t.latest, p)
+		}
 		if err != nil {
 			t.stream.config.Log.Error("a configured prompt was refused", "stream", t.stream.config.Name, "prompt", i, "error", err)
 			continue
