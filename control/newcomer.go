@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -30,7 +29,7 @@ func (n *newcomers) handle(m *nats.Msg) {
 	}
 	waits := n.lane.add(func() error {
 		// One that was added a moment ago may have no endpoint yet, and adding it again does nothing.
-		if _, err := n.NATS.service.stream(name); err != nil && !errors.Is(n.owner(name), nats.ErrNoResponders) {
+		if _, err := n.NATS.service.stream(name); err != nil && n.owner(name) == nil {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(n.ctx, Add.timeout())

@@ -81,13 +81,13 @@ func (s *stray) handle(m *nats.Msg) {
 // unlessOwned refuses a request for a stream that nobody has.
 func (s *stray) unlessOwned(stream, to string, refused *Error) error {
 	err := s.owner(stream)
-	if errors.Is(err, nats.ErrNoResponders) {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) {
 		s.refuse(to, refused)
 	}
 	return err
 }
 
-// owner returns nats.ErrNoResponders where no tracker has a stream.
+// owner returns nil where a tracker has a stream. Nobody answers at all where somebody listens to everything, and is no tracker.
 func (d *natsDoor) owner(stream string) error {
 	_, err := d.options.Connection.Client().Request(d.options.Prefix+".ctl."+stream, nil, ownerWait)
 	return err

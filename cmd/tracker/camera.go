@@ -18,6 +18,7 @@ import (
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/tensor"
 )
 
 // camera is one configured stream with its network and its sinks.
@@ -27,6 +28,7 @@ type camera struct {
 	stream *stream.Stream
 
 	giveBack func() error // the network
+	pools    []*tensor.Pool
 	log      *slog.Logger
 }
 
@@ -88,7 +90,7 @@ func newCamera(c configs.Stream, streams int, source ingest.Options, w wiring) (
 		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
-	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, giveBack: giveBack, log: log}, nil
+	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, giveBack: giveBack, pools: pools.all(), log: log}, nil
 }
 
 // run works until the source ends or ctx does; then what is queued leaves, the news of the end included.
@@ -107,6 +109,9 @@ func (c *camera) run(ctx context.Context) error {
 func (c *camera) close() {
 	if err := c.giveBack(); err != nil {
 		c.log.Error("the network did not close well", "error", err)
+	}
+	for _, pool := range c.pools {
+		pool.Trim()
 	}
 }
 
