@@ -57,6 +57,13 @@ func BuildMetrics(version string) Collector {
 	}, func() float64 { return 1 })
 }
 
+// SessionMetrics says how many viewers of the WebRTC preview there are, connecting ones among them.
+func SessionMetrics(viewers func() int) Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tracker_webrtc_sessions", Help: "Sessions of the WebRTC preview, of all streams, from the offer on.",
+	}, func() float64 { return float64(viewers()) })
+}
+
 func flag(b bool) float64 {
 	if b {
 		return 1

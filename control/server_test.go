@@ -338,7 +338,10 @@ func TestHealthNamesWhatIsDown(t *testing.T) {
 }
 
 func TestMetricsAreInPrometheusTextFormat(t *testing.T) {
-	_, server := serve(t, ServerOptions{Collectors: []Collector{BuildMetrics(`1"2\` + "\n")}})
+	fake, server := serve(t, ServerOptions{Collectors: []Collector{BuildMetrics(`1"2\` + "\n"), SessionMetrics(func() int { return 6 })}})
+	fake.mu.Lock()
+	fake.webrtc = &WebRTCStatus{Viewers: 4, Buffered: 77, Dropped: map[string]int64{"not_drawn": 12}}
+	fake.mu.Unlock()
 	status, body, header := do(t, "GET", server.URL()+"/metrics", "")
 	if status != 200 || !strings.HasPrefix(header.Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Fatalf("%d %v", status, header)
@@ -364,6 +367,7 @@ func TestMetricsAreInPrometheusTextFormat(t *testing.T) {
 		`tracker_source_frames_dropped_total{reason="busy",stage="queue",stream="demo"} 3`, `tracker_sink_dropped_total{sink="nats",stream="demo"} 2`,
 		`tracker_frame_latency_seconds_bucket{stage="infer",stream="demo",le="0.025"} 1`, `tracker_frame_latency_seconds_bucket{stage="infer",stream="demo",le="+Inf"} 2`,
 		`tracker_frame_latency_seconds_sum{stage="infer",stream="demo"} 3.02`, `tracker_frame_latency_seconds_count{stage="infer",stream="demo"} 2`,
+		`tracker_webrtc_viewers{stream="demo"} 4`, `tracker_webrtc_buffered_bytes{stream="demo"} 77`, `tracker_webrtc_dropped_total{reason="not_drawn",stream="demo"} 12`, "tracker_webrtc_sessions 6",
 		`",version="1\"2\\\n"} 1`, `tracker_build_info{go_version="go`, "go_goroutines ", "go_memstats_heap_inuse_bytes ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(body, want) {

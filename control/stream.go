@@ -81,9 +81,27 @@ type StreamStatus struct {
 	Dropped   int64          `json:"dropped"`    // frames that a live stream left out
 	Viewers   int            `json:"viewers"`
 	Objects   []ObjectStatus `json:"objects"`
+	WebRTC    *WebRTCStatus  `json:"webrtc,omitempty"` // nil where there is no such preview
 
 	Counters Counters `json:"-"` // for metrics
 }
+
+// WebRTCStatus is how a stream's pictures reach a browser.
+type WebRTCStatus struct {
+	Viewers int    `json:"viewers"`
+	Mode    string `json:"mode"`             // locked or low-latency, where a viewer does not ask for the other
+	Video   string `json:"video"`            // VideoPassed, VideoCoded, or empty before the source is known
+	Reason  string `json:"reason,omitempty"` // why they are coded again
+
+	Dropped  map[string]int64 `json:"-"` // what viewers did not get, by reason; for metrics
+	Buffered int64            `json:"-"` // bytes
+}
+
+// What becomes of a stream's pictures.
+const (
+	VideoPassed = "passed through"
+	VideoCoded  = "coded again"
+)
 
 // ObjectStatus is one object of a stream.
 type ObjectStatus struct {

@@ -12,6 +12,7 @@ type streamMetrics struct {
 	streams []streamFamily
 	sinks   []sinkFamily
 	dropped family
+	webrtc  family // what its viewers did not get
 	failed  family
 	lost    family
 	latency *prometheus.Desc
@@ -31,6 +32,7 @@ func newStreamMetrics(service *Service) *streamMetrics {
 	m := &streamMetrics{
 		service: service,
 		dropped: counter("tracker_source_frames_dropped_total", "Frames left out, by place and reason.", "stream", "stage", "reason"),
+		webrtc:  counter("tracker_webrtc_dropped_total", "Masks and pictures that a viewer of the WebRTC preview did not get, by reason.", "stream", "reason"),
 		failed:  counter("tracker_source_failures_total", "Times the source could not be reached or was lost, by reason.", "stream", "reason"),
 		lost:    counter("tracker_source_reconnects_total", "Times the source was lost and opened again, by reason.", "stream", "reason"),
 		latency: prometheus.NewDesc("tracker_frame_latency_seconds", "How long one frame takes, by stage.", []string{"stream", "stage"}, nil),
@@ -50,6 +52,8 @@ func newStreamMetrics(service *Service) *streamMetrics {
 	})
 	of(gauge, "tracker_objects", "Objects tracked.", func(s *StreamStatus) float64 { return float64(len(s.Objects)) })
 	of(gauge, "tracker_preview_viewers", "Viewers of the MJPEG preview.", func(s *StreamStatus) float64 { return float64(s.Viewers) })
+	of(gauge, "tracker_webrtc_viewers", "Viewers of the WebRTC preview.", func(s *StreamStatus) float64 { return float64(s.webrtc().Viewers) })
+	of(gauge, "tracker_webrtc_buffered_bytes", "Masks that wait for the network to viewers.", func(s *StreamStatus) float64 { return float64(s.webrtc().Buffered) })
 	of(counter, "tracker_masks_encoded_bytes_total", "Bytes of run-length masks.", func(s *StreamStatus) float64 { return float64(s.Counters.MaskBytes) })
 
 	m.sinks = []sinkFamily{
@@ -61,6 +65,14 @@ func newStreamMetrics(service *Service) *streamMetrics {
 	return m
 }
 
+// webrtc is all zero where there is no such preview.
+func (s *StreamStatus) webrtc() WebRTCStatus {
+	if s.WebRTC == nil {
+		return WebRTCStatus{}
+	}
+	return *s.WebRTC
+}
+
 // Describe implements prometheus.Collector.
 func (m *streamMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, f := range m.streams {
@@ -70,6 +82,7 @@ func (m *streamMetrics) Describe(to chan<- *prometheus.Desc) {
 		to <- f.Desc
 	}
 	to <- m.dropped.Desc
+	to <- m.webrtc.Desc
 	to <- m.failed.Desc
 	to <- m.lost.Desc
 	to <- m.latency
@@ -88,6 +101,9 @@ func (m *streamMetrics) Collect(to chan<- prometheus.Metric) {
 		}
 		for _, d := range s.Counters.Dropped {
 			to <- m.dropped.sample(float64(d.Count), s.Name, d.Stage, d.Reason)
+		}
+		for reason, n := range s.webrtc().Dropped {
+			to <- m.webrtc.sample(float64(n), s.Name, reason)
 		}
 		for reason, n := range s.Counters.Failures {
 			to <- m.failed.sample(float64(n), s.Name, reason)

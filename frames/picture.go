@@ -61,6 +61,7 @@ type Picture struct {
 	FullRange     bool
 	Rotation      Rotation
 	Meta          Meta
+	Coded         *Coded // as it came, where a browser can play its source so; else nil
 
 	free       func()
 	references tensor.References

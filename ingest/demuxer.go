@@ -30,6 +30,7 @@ type demuxer struct {
 	unwatch func() bool
 
 	clocks   clocks
+	coded    *codedPictures // nil where no browser could play them
 	draining bool
 	waiting  int     // packets still to be skipped for want of a key frame
 	read     int64   // packets of the stream
@@ -165,6 +166,9 @@ func (d *demuxer) findVideo(o Options) error {
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
 	d.decoder.turned = d.decoder.rotation
 	d.describe(c, duration)
+	if passed, _ := d.described.Preview(); passed {
+		d.coded = newCodedPictures(c.ExtraData())
+	}
 	return nil
 }
 
@@ -208,6 +212,7 @@ func (d *demuxer) next(ctx context.Context) (*frames.Picture, error) {
 		case err == nil:
 			d.given++
 			d.stamp(p)
+			p.Coded = d.coded.take(p.timestamp)
 			return p.Picture, nil
 		case errors.Is(err, io.EOF):
 			if d.given == 0 {
@@ -250,6 +255,7 @@ func (d *demuxer) feed() error {
 		return nil
 	}
 	d.waiting = 0
+	d.coded.add(d.packet)
 	if d.target.live {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}

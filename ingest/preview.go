@@ -19,6 +19,8 @@ const constrained = 1 << 9
 // Preview says whether the live preview can show the source as it is coded, and if not, why it codes the pictures again.
 func (i Info) Preview() (passed bool, reason string) {
 	switch profile := i.Profile &^ constrained; {
+	case i.Codec == "rawvideo":
+		return false, "the source sends plain pictures"
 	case i.Codec != "h264":
 		return false, fmt.Sprintf("the source is %s, not H.264", i.Codec)
 	case i.BFrames:

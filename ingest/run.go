@@ -97,6 +97,7 @@ type runner struct {
 	pause   backoff
 
 	numbering Numbering
+	rtp       rtpClock
 }
 
 // session is one connection, from Open to its end.
@@ -120,6 +121,7 @@ func (r *runner) session(ctx context.Context, t *target) (Info, error) {
 		if r.numbering.Number(p) {
 			r.notify(Event{Kind: NewEpoch, Epoch: p.Meta.Epoch, Reason: p.Meta.Began})
 		}
+		p.Meta.RTP = r.rtp.stamp(p.Meta.PTS, p.Meta.Received, p.Meta.Frame == 0)
 		r.options.Counters.TimestampJumps.Store(r.numbering.Jumps())
 		err = r.emit(p)
 		p.Release()

@@ -28,6 +28,7 @@ import (
 type service struct {
 	command   *exec.Cmd
 	page, bus string // addresses
+	webrtc    string
 	log       *bytes.Buffer
 	logging   sync.Mutex    // of log, until its end
 	logged    chan struct{} // closed at the log's end
@@ -40,7 +41,7 @@ func (s *service) logText() string {
 	return s.log.String()
 }
 
-var addresses = regexp.MustCompile(`preview=(http://\S+) nats=(nats://\S+)`)
+var addresses = regexp.MustCompile(`preview=(http://\S+) nats=(nats://\S+).* webrtc=(\S+)`)
 
 // serve starts the service and waits for the line that names its addresses.
 func serve(t *testing.T, arguments ...string) *service {
@@ -75,7 +76,7 @@ func serve(t *testing.T, arguments ...string) *service {
 	})
 	select {
 	case m := <-ready:
-		s.page, s.bus = m[1], m[2]
+		s.page, s.bus, s.webrtc = m[1], m[2], m[3]
 	case <-time.After(30 * time.Second):
 		t.Fatal("the service names no addresses within 30 s")
 	}

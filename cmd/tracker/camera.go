@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"maskstream/configs"
+	"maskstream/control"
 	"maskstream/frames"
 	"maskstream/ingest"
 	"maskstream/internal/queue"
@@ -18,14 +19,16 @@ import (
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
+	"maskstream/sink/rtc"
 	"maskstream/tensor"
 )
 
 // camera is one configured stream with its network and its sinks.
 type camera struct {
-	name   string
-	fanout *sink.Fanout
-	stream *stream.Stream
+	name    string
+	fanout  *sink.Fanout
+	stream  *stream.Stream
+	preview *rtc.Stream
 
 	giveBack func() error // the network
 	pools    []*tensor.Pool
@@ -68,7 +71,8 @@ func newCamera(c configs.Stream, streams int, source ingest.Options, w wiring) (
 		auto = &options
 	}
 	log := w.log.With("stream", c.Name)
-	preview := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
+	preview := w.viewers.Add(c.Name, rtc.StreamOptions{NewEncoder: func(codec frames.Codec) rtc.Encoder { return ingest.NewLiveEncoder(codec) }})
+	mjpeg := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
 	published := sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses}
 	if bus.store != nil { // which takes what it gets at once, unless the disk is slow, or holds a recording back
@@ -78,19 +82,21 @@ func newCamera(c configs.Stream, streams int, source ingest.Options, w wiring) (
 		}
 	}
 	fanout.Add("nats", publisher, published)
-	fanout.Add("preview", preview, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
+	fanout.Add("preview", mjpeg, sink.Options{Capacity: 1, Policy: queue.DropOldest, Kinds: sink.Results | sink.Pictures})
+	fanout.Add("webrtc", preview, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results})
 
-	feed := &feed{options: source, log: log}
+	feed := &feed{options: source, preview: preview, log: log}
 	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
 		Name: c.Name, Run: newRunID(), Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
-		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: preview, Viewers: preview.Viewers, Faults: feed.faults,
+		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: mjpeg, Viewers: mjpeg.Viewers, Faults: feed.faults,
+		WebRTC:   func() *control.WebRTCStatus { return webrtcStatus(preview.Stats()) },
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
 		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
-	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, giveBack: giveBack, pools: pools.all(), log: log}, nil
+	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, preview: preview, giveBack: giveBack, pools: pools.all(), log: log}, nil
 }
 
 // run works until the source ends or ctx does; then what is queued leaves, the news of the end included.
@@ -107,6 +113,7 @@ func (c *camera) run(ctx context.Context) error {
 
 // close is once for every camera, when it does not run any more.
 func (c *camera) close() {
+	_ = c.preview.Close(context.Background()) // once more, where it never ran
 	if err := c.giveBack(); err != nil {
 		c.log.Error("the network did not close well", "error", err)
 	}
@@ -119,16 +126,22 @@ func (c *camera) close() {
 type feed struct {
 	options ingest.Options
 	stream  *stream.Stream
+	preview *rtc.Stream
 	log     *slog.Logger
 	trouble string // told last; "" while it is up
 }
 
 // Run implements stream.Source.
 func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error {
-	return ingest.Run(ctx, f.options, emit, func(e ingest.Event) {
+	show := func(p *frames.Picture) error {
+		f.preview.Show(p)
+		return emit(p)
+	}
+	return ingest.Run(ctx, f.options, show, func(e ingest.Event) {
 		switch e.Kind {
 		case ingest.Up:
 			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
+			f.preview.Source(e.Info.Preview())
 			f.trouble = ""
 			f.stream.Recorded(!e.Info.Live)
 			f.stream.Up(ctx)
@@ -142,6 +155,21 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 			f.log.Info("new epoch", "epoch", e.Epoch, "reason", e.Reason)
 		}
 	})
+}
+
+// webrtcStatus is what the live preview tells of itself, in the words of the control doors.
+func webrtcStatus(s rtc.Stats) *control.WebRTCStatus {
+	status := &control.WebRTCStatus{Viewers: s.Viewers, Mode: "low-latency", Reason: s.Reason, Dropped: s.Dropped, Buffered: s.Buffered}
+	if s.Locked {
+		status.Mode = "locked"
+	}
+	switch {
+	case s.Passed:
+		status.Video = control.VideoPassed
+	case s.Reason != "":
+		status.Video = control.VideoCoded
+	}
+	return status
 }
 
 // faults are what is wrong with the source so far.

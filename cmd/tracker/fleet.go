@@ -11,6 +11,7 @@ import (
 	"maskstream/configs"
 	"maskstream/control"
 	"maskstream/ingest"
+	"maskstream/sink/rtc"
 )
 
 // fleet is the cameras of this process. They come and go while it runs, one change at a time, and none disturbs the others. Run
@@ -175,8 +176,9 @@ func (b *berth) is(config configs.Stream) bool {
 
 // wiring is what all cameras share.
 type wiring struct {
-	nats   configs.NATS
-	bus    *bus
-	models *models
-	log    *slog.Logger
+	nats    configs.NATS
+	bus     *bus
+	viewers *rtc.Server
+	models  *models
+	log     *slog.Logger
 }

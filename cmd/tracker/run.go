@@ -16,6 +16,7 @@ import (
 	"maskstream/control"
 	"maskstream/ingest"
 	"maskstream/internal/systemd"
+	"maskstream/sink/rtc"
 )
 
 func newRun() *cobra.Command {
@@ -71,9 +72,16 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, change
 			log.Warn("not everything could be published", "error", lost)
 		}
 	}()
+	viewers, err := rtc.NewServer(rtc.Options{
+		UDP: config.WebRTC.UDP, AdditionalHosts: config.WebRTC.AdditionalHosts, LowLatency: config.WebRTC.Mode == "low-latency", Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = viewers.Close() }() // at the very end: there is nothing left to do about it
 
 	service := control.NewService()
-	cameras := newFleet(wiring{nats: config.NATS, bus: bus, models: newModels(), log: log}, len(config.Streams), service)
+	cameras := newFleet(wiring{nats: config.NATS, bus: bus, viewers: viewers, models: newModels(), log: log}, len(config.Streams), service)
 	defer cameras.close()
 	service.Keep(cameras)
 	for _, s := range config.Streams {
@@ -90,15 +98,18 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, change
 	}
 	version := versionsOf(engines{}).Version
 	server, err := control.NewServer(service, control.ServerOptions{
-		Listen: config.HTTP.Listen, AnyPort: changes == nil, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
+		Listen: config.HTTP.Listen, AnyPort: changes == nil, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Live: viewers, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection, bus.store), control.BuildMetrics(version)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection, bus.store), control.BuildMetrics(version), control.SessionMetrics(viewers.Viewers)},
 	})
 	if err != nil {
 		return err
 	}
 	door := control.NewNATS(service, control.NATSOptions{Connection: bus.connection, Prefix: config.NATS.Prefix, Version: version, Log: log})
-	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(config.Streams))
+	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(config.Streams), "webrtc", viewers.Address())
+	if viewers.Loopback() && !server.Loopback() {
+		log.Warn("browsers elsewhere get the MJPEG preview: webrtc.udp listens on this machine only", "webrtc.udp", viewers.Address())
+	}
 
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -194,6 +194,9 @@ func (s *Stream) Status() control.StreamStatus {
 	if s.config.Viewers != nil {
 		status.Viewers = s.config.Viewers()
 	}
+	if s.config.WebRTC != nil {
+		status.WebRTC = s.config.WebRTC()
+	}
 	if s.config.Faults != nil {
 		status.Counters.DecodeErrors, status.Counters.TimestampJumps = s.config.Faults()
 	}

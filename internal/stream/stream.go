@@ -64,6 +64,7 @@ type Config struct {
 	Preview    http.Handler                                // nil where there is none
 	Viewers    func() int                                  // of Preview, for Status; may be nil
 	Faults     func() (decodeErrors, timestampJumps int64) // of Source, for Status; may be nil
+	WebRTC     func() *control.WebRTCStatus                // of the live preview, for Status; may be nil
 	Sinks      func() []sink.Stats                         // of Out, for Status; may be nil
 	Pools      []*tensor.Pool                              // of the network, the frames and the memories, for Status; each once
 	Log        *slog.Logger
