@@ -76,8 +76,8 @@ func (r *reload) apply(config *configs.Config) {
 	log.Info("the configuration is taken", "started", started, "restarted", restarted, "ended", ended, "failed", failed)
 }
 
-// watch tells when what the file says has changed. It watches folders: editors and orchestrators replace a file, or a link on the way
-// to it, and whoever watches the file itself goes on watching the old one.
+// watch tells when what the file says has changed. It watches folders, too: editors and orchestrators replace a file, or a link on
+// the way to it, and whoever watches the file alone goes on watching the old one.
 func (r *reload) watch(ctx context.Context) (<-chan struct{}, error) {
 	if info, err := os.Stat(r.path); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, fmt.Errorf("%s is no file that can be read twice", r.path))
@@ -86,7 +86,7 @@ func (r *reload) watch(ctx context.Context) (<-chan struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.folders(watcher); err != nil {
+	if err := r.places(watcher); err != nil {
 		return nil, errors.Join(err, watcher.Close())
 	}
 	text, err := os.ReadFile(r.path)
@@ -121,7 +121,7 @@ func (r *reload) watch(ctx context.Context) (<-chan struct{}, error) {
 					default:
 					}
 				}
-				if err := r.folders(watcher); err != nil {
+				if err := r.places(watcher); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					r.fleet.log.Warn("the configuration's folder is hard to watch", "error", err)
 				}
 			}
@@ -130,9 +130,9 @@ func (r *reload) watch(ctx context.Context) (<-chan struct{}, error) {
 	return changes, nil
 }
 
-// folders watches the file's folder, and the one that links lead to.
-func (r *reload) folders(watcher *fsnotify.Watcher) error {
-	err := watcher.Add(filepath.Dir(r.path))
+// places watches the file's folder, the one that links lead to, and the file, whose folder is another one where it is mounted alone.
+func (r *reload) places(watcher *fsnotify.Watcher) error {
+	err := errors.Join(watcher.Add(filepath.Dir(r.path)), watcher.Add(r.path))
 	if real, linked := filepath.EvalSymlinks(r.path); linked == nil {
 		err = errors.Join(err, watcher.Add(filepath.Dir(real)))
 	}
