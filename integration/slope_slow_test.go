@@ -3,6 +3,8 @@
 package integration
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -27,6 +29,13 @@ func (o *soak) sample(t *testing.T, began time.Time) sample {
 func (o *soak) flat(t *testing.T) {
 	t.Helper()
 	settled := o.samples[len(o.samples)/3:]
+	var curve []string
+	for i, s := range o.samples {
+		if i == 0 || s.at.Truncate(time.Minute) != o.samples[i-1].at.Truncate(time.Minute) {
+			curve = append(curve, fmt.Sprintf("%.0f", s.resident))
+		}
+	}
+	t.Logf("MiB resident each minute: %s", strings.Join(curve, " "))
 	for _, c := range []struct {
 		what  string
 		of    func(sample) float64
