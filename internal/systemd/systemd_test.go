@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 )
@@ -78,7 +79,8 @@ func TestAProcessThatHangsIsNotSaidToBeAlive(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hangs, hung, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	m := FromEnvironment(environment(map[string]string{"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "2000"}))
-	go func() { ended <- m.Run(ctx, func() { close(hung); <-hangs }) }()
+	ask := sync.OnceFunc(func() { close(hung) })
+	go func() { ended <- m.Run(ctx, func() { ask(); <-hangs }) }()
 	if got := heard(t, manager); got != "READY=1" {
 		t.Errorf("heard %q", got)
 	}
