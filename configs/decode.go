@@ -61,6 +61,9 @@ func (d *decoder) syntax(err error) error {
 }
 
 func (d *decoder) place(node ast.Node) string {
+	if d.file == request {
+		return d.file
+	}
 	p := node.GetToken().Position
 	return fmt.Sprintf("%s:%d:%d", d.file, p.Line, p.Column)
 }

@@ -107,8 +107,8 @@ func (v validator) oneOf(path, value string, known ...string) error {
 }
 
 func (v validator) config(c *Config) error {
-	if len(c.Streams) == 0 {
-		return v.errorf("streams", "no stream: name at least one source")
+	if c.Streams == nil {
+		return v.errorf("streams", "no stream: name at least one source, or write streams: [] where all of them are added by request")
 	}
 	names := map[string]bool{}
 	for i := range c.Streams {

@@ -23,7 +23,7 @@ type NATSOptions struct {
 // NATS is the NATS door: the micro service "tracker" answers <prefix>.ctl.<stream>.<verb> and <prefix>.ctl._.list, and
 // $SRV.PING, INFO and STATS as every micro service does. It has an endpoint for each verb of each stream, so INFO names the streams,
 // and requests of one stream do not wait for another's. There is no queue group: with two trackers on a server, each answers for
-// the streams that it has. What none of them has is not_found, see [stray].
+// the streams that it has. What none of them has is not_found, see [stray], and one of them takes a stream that is to be added.
 //
 // A request never waits long for nothing: of one verb of one stream a few wait and are done in their order, and further ones are refused as
 // busy. STATS therefore counts what came in and what was refused at once, and its "data" what became of the rest.
@@ -58,6 +58,11 @@ func (n *NATS) Run(ctx context.Context) error {
 		return fmt.Errorf("NATS control service: %w", err)
 	}
 	defer stray.close()
+	newcomers, err := door.welcome()
+	if err != nil {
+		return fmt.Errorf("NATS control service: %w", err)
+	}
+	defer newcomers.close()
 	for {
 		names, changed := n.service.names()
 		if err := door.open(names); err != nil {
@@ -79,8 +84,23 @@ type natsDoor struct {
 	*NATS
 	ctx     context.Context // of Run, and so of the requests under way
 	service micro.Service   // nil before the first open
-	streams []string        // that have endpoints
 	lanes   sync.WaitGroup  // that answer requests
+
+	mu      sync.Mutex // Run alone changes what it guards
+	streams []string   // that have endpoints
+}
+
+// has says whether a stream has endpoints.
+func (d *natsDoor) has(stream string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.streams, stream)
+}
+
+func (d *natsDoor) keep(streams []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.streams = streams
 }
 
 // open gives every stream its endpoints. A micro service cannot lose endpoints, so without a stream that it had it starts anew.
@@ -101,7 +121,7 @@ func (d *natsDoor) open(streams []string) error {
 				return err
 			}
 		}
-		d.streams = append(d.streams, name)
+		d.keep(append(slices.Clone(d.streams), name))
 	}
 	return nil
 }
@@ -153,5 +173,6 @@ func (d *natsDoor) close() {
 	if err := d.service.Stop(); err != nil {
 		d.options.Log.Debug("NATS control service did not end well", "error", err) // the connection is down
 	}
-	d.service, d.streams = nil, nil
+	d.service = nil
+	d.keep(nil)
 }

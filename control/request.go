@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"maskstream/configs"
 	"maskstream/rle"
 )
 
@@ -148,6 +149,18 @@ func decodeDiscover(body []byte) ([]byte, error) {
 		return nil, Errorf(BadRequest, "options: %.40s is not a JSON object", wire.Options)
 	}
 	return wire.Options, nil
+}
+
+// decodeStream validates a stream that is to be added under a name.
+func decodeStream(name string, body []byte) (configs.Stream, error) {
+	if err := decode(body, &map[string]json.RawMessage{}); err != nil {
+		return configs.Stream{}, err
+	}
+	stream, err := configs.ParseStream(name, body)
+	if err != nil {
+		return configs.Stream{}, Errorf(BadRequest, "%v", err)
+	}
+	return stream, nil
 }
 
 // decodePrompt validates a prompt for a picture of size [height, width].

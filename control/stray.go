@@ -69,7 +69,7 @@ func (s *stray) handle(m *nats.Msg) {
 	_, err := s.NATS.service.stream(stream)
 	ours := err == nil || stream == noStream
 	switch {
-	case m.Reply == "" || ours && known:
+	case m.Reply == "" || ours && known || stream != noStream && Verb(verb) == Add: // see [newcomers]
 	case ours:
 		s.refuse(m.Reply, Errorf(NotFound, "there is no verb %q of %q", verb, stream))
 	default:
@@ -88,12 +88,18 @@ func (s *stray) handle(m *nats.Msg) {
 
 // unlessOwned refuses a request for a stream that nobody has.
 func (s *stray) unlessOwned(stream, to string, refused *Error) {
-	ctx, cancel := context.WithTimeout(s.ctx, ownerWait)
-	defer cancel()
-	_, err := s.options.Connection.Client().RequestWithContext(ctx, s.options.Prefix+".ctl."+stream, nil)
+	err := s.owner(stream)
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) {
 		s.refuse(to, refused)
 	}
+}
+
+// owner returns nil where a tracker has a stream. Nobody answers at all where somebody listens to everything, and is no tracker.
+func (d *natsDoor) owner(stream string) error {
+	ctx, cancel := context.WithTimeout(d.ctx, ownerWait)
+	defer cancel()
+	_, err := d.options.Connection.Client().RequestWithContext(ctx, d.options.Prefix+".ctl."+stream, nil)
+	return err
 }
 
 func (s *stray) close() {

@@ -117,7 +117,7 @@ type Counters struct {
 	Decoded        int64
 	Dropped        []DropCount
 	DecodeErrors   int64
-	Reconnects     int64
+	Reconnects     map[string]int64 // times it was lost, by code
 	Failures       map[string]int64 // tries that failed, by code
 	TimestampJumps int64
 	MaskBytes      int64 // of counts

@@ -14,6 +14,7 @@ type streamMetrics struct {
 	dropped family
 	webrtc  family // what its viewers did not get
 	failed  family
+	lost    family
 	latency *prometheus.Desc
 }
 
@@ -33,14 +34,13 @@ func newStreamMetrics(service *Service) *streamMetrics {
 		dropped: counter("tracker_source_frames_dropped_total", "Frames left out, by place and reason.", "stream", "stage", "reason"),
 		webrtc:  counter("tracker_webrtc_dropped_total", "Masks and pictures that a viewer of the WebRTC preview did not get, by reason.", "stream", "reason"),
 		failed:  counter("tracker_source_failures_total", "Times the source could not be reached or was lost, by reason.", "stream", "reason"),
+		lost:    counter("tracker_source_reconnects_total", "Times the source was lost and opened again, by reason.", "stream", "reason"),
 		latency: prometheus.NewDesc("tracker_frame_latency_seconds", "How long one frame takes, by stage.", []string{"stream", "stage"}, nil),
 	}
 	of := func(f func(name, help string, labels ...string) family, name, help string, value func(*StreamStatus) float64) {
 		m.streams = append(m.streams, streamFamily{f(name, help, "stream"), value})
 	}
 	of(gauge, "tracker_source_up", "Whether frames come.", func(s *StreamStatus) float64 { return flag(s.State == Up) })
-	of(counter, "tracker_source_reconnects_total", "Times the source was lost and opened again.",
-		func(s *StreamStatus) float64 { return float64(s.Counters.Reconnects) })
 	of(counter, "tracker_source_frames_decoded_total", "Pictures decoded.", func(s *StreamStatus) float64 { return float64(s.Counters.Decoded) })
 	of(counter, "tracker_source_decode_errors_total", "Packets that the decoder refused, and pictures that it had to mend.", func(s *StreamStatus) float64 { return float64(s.Counters.DecodeErrors) })
 	of(counter, "tracker_source_timestamp_jumps_total", "Jumps of the source's time: backward, or forward by more than ten seconds.", func(s *StreamStatus) float64 { return float64(s.Counters.TimestampJumps) })
@@ -84,6 +84,7 @@ func (m *streamMetrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.dropped.Desc
 	to <- m.webrtc.Desc
 	to <- m.failed.Desc
+	to <- m.lost.Desc
 	to <- m.latency
 }
 
@@ -106,6 +107,9 @@ func (m *streamMetrics) Collect(to chan<- prometheus.Metric) {
 		}
 		for reason, n := range s.Counters.Failures {
 			to <- m.failed.sample(float64(n), s.Name, reason)
+		}
+		for reason, n := range s.Counters.Reconnects {
+			to <- m.lost.sample(float64(n), s.Name, reason)
 		}
 		for _, l := range s.Counters.Latency {
 			to <- l.Histogram.metric(m.latency, s.Name, l.Stage)

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,7 +30,15 @@ type service struct {
 	page, bus string // addresses
 	webrtc    string
 	log       *bytes.Buffer
+	logging   sync.Mutex    // of log, until its end
 	logged    chan struct{} // closed at the log's end
+}
+
+// logText is what the service has logged so far.
+func (s *service) logText() string {
+	s.logging.Lock()
+	defer s.logging.Unlock()
+	return s.log.String()
 }
 
 var addresses = regexp.MustCompile(`preview=(http://\S+) nats=(nats://\S+).* webrtc=(\S+)`)
@@ -49,7 +58,9 @@ func serve(t *testing.T, arguments ...string) *service {
 	go func() {
 		defer close(s.logged)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			s.logging.Lock()
 			fmt.Fprintln(s.log, lines.Text())
+			s.logging.Unlock()
 			if m := addresses.FindStringSubmatch(lines.Text()); m != nil {
 				ready <- m
 			}

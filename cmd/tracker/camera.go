@@ -15,28 +15,32 @@ import (
 	"maskstream/ingest"
 	"maskstream/internal/queue"
 	"maskstream/internal/stream"
-	"maskstream/model"
 	"maskstream/model/amg"
 	"maskstream/propagate"
 	"maskstream/rle"
 	"maskstream/sink"
 	"maskstream/sink/rtc"
+	"maskstream/tensor"
 )
 
 // camera is one configured stream with its network and its sinks.
 type camera struct {
 	name    string
-	network model.Network
 	fanout  *sink.Fanout
 	stream  *stream.Stream
 	preview *rtc.Stream
+
+	giveBack func() error // the network
+	pools    []*tensor.Pool
+	log      *slog.Logger
 }
 
 // storeQueue is how many results and events may wait to be stored.
 const storeQueue = 256
 
-// newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet.
-func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewers *rtc.Server, run string, log *slog.Logger) (*camera, error) {
+// newCamera, one of so many streams, loads the model and wires the sinks; nothing runs yet. Each has a run of its own: numbers begin
+// anew in it.
+func newCamera(c configs.Stream, streams int, source ingest.Options, w wiring) (*camera, error) {
 	if err := checkDevice(c.Device); err != nil {
 		return nil, err
 	}
@@ -44,10 +48,7 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewe
 	if err != nil {
 		return nil, usageError{err}
 	}
-	source, err := sourceOptions(c)
-	if err != nil {
-		return nil, usageError{err}
-	}
+	nats, bus := w.nats, w.bus
 	live := c.Policy == "newest" && !ingest.Recorded(string(c.URL))
 	publisher, err := sink.NewNATS(bus.connection, sink.StreamOptions{
 		Prefix: nats.Prefix, Stream: c.Name, Frames: nats.Frames, Store: bus.store, Hold: !live,
@@ -60,7 +61,7 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewe
 	if err != nil {
 		return nil, err
 	}
-	network, err := openModel(c.Model, c.ModelConfig, 0, pools.network)
+	network, giveBack, err := w.models.open(c.Model, c.ModelConfig, pools.network)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewe
 		options := amg.Default()
 		auto = &options
 	}
-	log = log.With("stream", c.Name)
-	preview := viewers.Add(c.Name, rtc.StreamOptions{NewEncoder: func(codec frames.Codec) rtc.Encoder { return ingest.NewLiveEncoder(codec) }})
+	log := w.log.With("stream", c.Name)
+	preview := w.viewers.Add(c.Name, rtc.StreamOptions{NewEncoder: func(codec frames.Codec) rtc.Encoder { return ingest.NewLiveEncoder(codec) }})
 	mjpeg := sink.NewMJPEG(sink.MJPEGOptions{Log: log})
 	fanout := sink.NewFanout(log)
 	published := sink.Options{Policy: queue.DropOldest, Kinds: sink.Results | sink.Events | sink.Statuses}
@@ -87,7 +88,7 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewe
 	feed := &feed{options: source, preview: preview, log: log}
 	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
-		Name: c.Name, Run: run, Live: live, Source: feed,
+		Name: c.Name, Run: newRunID(), Live: live, Source: feed,
 		Converter: frames.NewConverter(network.Config().ImageSize, pools.video),
 		Network:   network, Out: fanout, Sinks: fanout.Stats, Preview: mjpeg, Viewers: mjpeg.Viewers, Faults: feed.faults,
 		WebRTC:   func() *control.WebRTCStatus { return webrtcStatus(preview.Stats()) },
@@ -95,21 +96,30 @@ func newCamera(c configs.Stream, streams int, nats configs.NATS, bus *bus, viewe
 		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
 		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
-	return &camera{name: c.Name, network: network, fanout: fanout, stream: feed.stream, preview: preview}, nil
+	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, preview: preview, giveBack: giveBack, pools: pools.all(), log: log}, nil
 }
 
-// run works until the source ends or ctx does; then what is queued leaves.
+// run works until the source ends or ctx does; then what is queued leaves, the news of the end included.
 func (c *camera) run(ctx context.Context) error {
+	sinks, hurry := context.WithCancel(context.WithoutCancel(ctx))
+	defer hurry()
 	var group errgroup.Group
-	group.Go(func() error { return c.fanout.Run(ctx) })
+	group.Go(func() error { return c.fanout.Run(sinks) })
 	err := c.stream.Run(ctx)
 	c.fanout.End()
+	defer context.AfterFunc(ctx, hurry)()
 	return outOfRoom(errors.Join(err, group.Wait()), "give the stream more network_bytes and host_bytes, or keep less history")
 }
 
+// close is once for every camera, when it does not run any more.
 func (c *camera) close() {
 	_ = c.preview.Close(context.Background()) // once more, where it never ran
-	c.network.Close()
+	if err := c.giveBack(); err != nil {
+		c.log.Error("the network did not close well", "error", err)
+	}
+	for _, pool := range c.pools {
+		pool.Trim()
+	}
 }
 
 // feed keeps the source alive and tells the stream how it is doing.

@@ -26,7 +26,10 @@ func newRun() *cobra.Command {
 		Long: `The service: cameras in, masks out, preview and control.
 
 Without -c it runs the embedded demo: a moving scene as the stream "demo" whose first object is prompted by itself, an embedded
-NATS server on loopback, and the preview in the browser.`,
+NATS server on loopback, and the preview in the browser.
+
+The file is read again when it changes, and at SIGHUP: streams that it says something else about are started, ended or started anew,
+the others go on undisturbed. A file that is wrong changes nothing. What changes of nats, http, webrtc and log.format needs a restart.`,
 		Args: cobra.NoArgs,
 	}
 	file := configFlag(command)
@@ -35,11 +38,15 @@ NATS server on loopback, and the preview in the browser.`,
 		if err != nil {
 			return err
 		}
-		log, err := newLogger(command.ErrOrStderr(), config.Log)
-		if err != nil {
-			return usageError{err}
+		var level slog.LevelVar
+		log := newLogger(command.ErrOrStderr(), config.Log, &level)
+		if *file == "" {
+			return serve(command.Context(), config, log, nil)
 		}
-		return serve(command.Context(), config, log, *file == "")
+		return serve(command.Context(), config, log, &reload{
+			path: *file, load: func() (*configs.Config, error) { return configs.Load(*file, os.Environ()) },
+			told: func(c *configs.Config) { setLevel(&level, c.Log) },
+		})
 	}
 	return command
 }
@@ -48,8 +55,8 @@ NATS server on loopback, and the preview in the browser.`,
 const endGrace = 5 * time.Second
 
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
-// reported and leaves the others alone. The demo takes free ports where its own are taken.
-func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) error {
+// reported and leaves the others alone. Without changes to follow it is the demo, which takes free ports where its own are taken.
+func serve(ctx context.Context, config *configs.Config, log *slog.Logger, changes *reload) error {
 	if os.Getenv("GOGC") == "" {
 		// Nearly all of the heap is frames and memories, which pools reuse: there is little garbage, and waiting for much of it
 		// would only hold memory. A cycle is cheap, since numbers hold no pointers to follow.
@@ -74,23 +81,14 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	defer func() { _ = viewers.Close() }() // at the very end: there is nothing left to do about it
 
 	service := control.NewService()
-	run := newRunID()
-	cameras := make([]*camera, 0, len(config.Streams))
-	defer func() {
-		for _, c := range cameras {
-			c.close()
-		}
-	}()
+	cameras := newFleet(wiring{nats: config.NATS, bus: bus, viewers: viewers, models: newModels(), log: log}, len(config.Streams), service)
+	defer cameras.close()
+	service.Keep(cameras)
 	for _, s := range config.Streams {
 		if ctx.Err() != nil { // models take their time to load
 			return nil
 		}
-		c, err := newCamera(s, len(config.Streams), config.NATS, bus, viewers, run, log)
-		if err != nil {
-			return fmt.Errorf("stream %s: %w", s.Name, err)
-		}
-		cameras = append(cameras, c)
-		if err := service.Add(s.Name, c.stream); err != nil {
+		if err := cameras.file(s); err != nil {
 			return err
 		}
 	}
@@ -100,7 +98,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	}
 	version := versionsOf(engines{}).Version
 	server, err := control.NewServer(service, control.ServerOptions{
-		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Live: viewers, Log: log,
+		Listen: config.HTTP.Listen, AnyPort: changes == nil, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Live: viewers, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
 		Collectors: []control.Collector{control.NATSMetrics(bus.connection, bus.store), control.BuildMetrics(version), control.SessionMetrics(viewers.Viewers)},
 	})
@@ -108,17 +106,22 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 		return err
 	}
 	door := control.NewNATS(service, control.NATSOptions{Connection: bus.connection, Prefix: config.NATS.Prefix, Version: version, Log: log})
-	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras), "webrtc", viewers.Address())
+	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(config.Streams), "webrtc", viewers.Address())
 	if viewers.Loopback() && !server.Loopback() {
 		log.Warn("browsers elsewhere get the MJPEG preview: webrtc.udp listens on this machine only", "webrtc.udp", viewers.Address())
 	}
 
 	group, running := errgroup.WithContext(ctx)
-	for _, c := range cameras {
+	group.Go(func() error {
+		cameras.Run(running)
+		return nil
+	})
+	if changes != nil {
+		hangups, stop := hangups()
+		defer stop()
+		changes.fleet, changes.current = cameras, config
 		group.Go(func() error {
-			if err := c.run(running); err != nil && running.Err() == nil {
-				log.Error("stream has ended", "stream", c.name, "error", err)
-			}
+			changes.Run(running, hangups)
 			return nil
 		})
 	}
@@ -151,15 +154,16 @@ func httpToken(c configs.HTTP) (string, error) {
 	return token, nil
 }
 
-// newLogger writes to out as the configuration says.
-func newLogger(out io.Writer, c configs.Log) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
-		return nil, fmt.Errorf("log.level %q: write debug, info, warn or error", c.Level)
-	}
+// newLogger writes to out as the configuration says, at a level that can be changed.
+func newLogger(out io.Writer, c configs.Log, level *slog.LevelVar) *slog.Logger {
+	setLevel(level, c)
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(out, options)), nil
+		return slog.New(slog.NewJSONHandler(out, options))
 	}
-	return slog.New(slog.NewTextHandler(out, options)), nil
+	return slog.New(slog.NewTextHandler(out, options))
+}
+
+func setLevel(level *slog.LevelVar, c configs.Log) {
+	_ = level.UnmarshalText([]byte(c.Level)) // a configuration that is loaded has a valid one
 }

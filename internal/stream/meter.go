@@ -40,7 +40,7 @@ type meter struct {
 	latency   time.Duration // of the last frame
 	decoded   int64
 	published int64
-	downs     int64
+	downs     map[string]int64 // how often it was lost, by code
 	maskBytes int64
 	caughtUp  int64                        // results of objects that catch up
 	reversed  int64                        // results of reverse passes
@@ -51,7 +51,7 @@ type meter struct {
 }
 
 func newMeter() *meter {
-	m := &meter{state: control.Starting, behind: map[int]control.ObjectStatus{}, failures: map[string]int64{}}
+	m := &meter{state: control.Starting, behind: map[int]control.ObjectStatus{}, failures: map[string]int64{}, downs: map[string]int64{}}
 	for s := range m.histograms {
 		m.histograms[s] = &control.Histogram{}
 	}
@@ -73,7 +73,7 @@ func (m *meter) become(state control.StreamState, trouble error) {
 		m.failures[code]++
 	}
 	if state == control.Down && m.state == control.Up {
-		m.downs++
+		m.downs[codeOf(trouble)]++
 	}
 	m.state, m.trouble = state, trouble
 }
@@ -179,7 +179,7 @@ func (s *Stream) Status() control.StreamStatus {
 		Name: s.config.Name, Run: s.config.Run, State: m.state, Code: codeOf(m.trouble), Error: reasonOf(m.trouble), FPS: m.rate(time.Now()),
 		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped() + m.noRoom, Objects: []control.ObjectStatus{},
 		Counters: control.Counters{
-			Decoded: m.decoded, Reconnects: m.downs, MaskBytes: m.maskBytes, LastFrame: m.lastAt,
+			Decoded: m.decoded, Reconnects: maps.Clone(m.downs), MaskBytes: m.maskBytes, LastFrame: m.lastAt,
 			Failures: maps.Clone(m.failures),
 			Dropped:  []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}, {Stage: "track", Reason: "memory", Count: m.noRoom}},
 			Past:     control.PastCounters{CaughtUp: m.caughtUp, Reversed: m.reversed, NotKept: m.unkept},

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -89,6 +90,23 @@ func (e *encoding) changes(ctx context.Context, f *rle.Frame, began string) erro
 		}
 	}
 	return nil
+}
+
+// lastWord is how long the news of a stream's end may wait for a sink.
+const lastWord = time.Second
+
+// stopped publishes that the stream was told to end, or cannot go on, and why. Where no sink takes that, it ends all the same.
+func (e *encoding) stopped(ctx, told context.Context) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
+	defer cancel()
+	why := context.Cause(ctx)
+	event := rle.Event{Type: rle.StreamDown, Code: codeOf(why), Reason: reasonOf(why)}
+	if told.Err() != nil {
+		event.Code, event.Reason = "", cmp.Or(reasonOf(context.Cause(told)), "the stream was told to end")
+	}
+	if err := e.event(last, event); err != nil {
+		e.stream.config.Log.Debug("nobody hears of the stream's end", "stream", e.Stream, "error", err)
+	}
 }
 
 func (e *encoding) event(ctx context.Context, event rle.Event) error {

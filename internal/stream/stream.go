@@ -138,6 +138,7 @@ func New(config Config) *Stream {
 // Run works until the source ends (nil), ctx ends, or something fails that the stream cannot go on without.
 func (s *Stream) Run(ctx context.Context) error {
 	defer close(s.done)
+	told := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		s.ingest(ctx)
@@ -147,7 +148,7 @@ func (s *Stream) Run(ctx context.Context) error {
 	ended := make(chan struct{})
 	group.Go(func() error {
 		defer close(ended)
-		return s.encode(ctx)
+		return s.encode(ctx, told)
 	})
 	group.Go(func() error { return s.report(ctx, ended) })
 	err := group.Wait()
@@ -213,8 +214,8 @@ func (s *Stream) track(ctx context.Context) error {
 	return t.run(ctx)
 }
 
-// encode gives every result its number and hands it to the sinks.
-func (s *Stream) encode(ctx context.Context) error {
+// encode gives every result its number and hands it to the sinks. The end of told, and not only of ctx, is one that somebody wanted.
+func (s *Stream) encode(ctx, told context.Context) error {
 	e := encoding{stream: s, Encoder: Encoder{Stream: s.config.Name, Run: s.config.Run, NonOverlap: s.config.NonOverlap, LostAfter: s.config.LostAfter}, states: map[int]rle.State{}}
 	for {
 		w, err := s.results.Take(ctx)
@@ -226,9 +227,13 @@ func (s *Stream) encode(ctx context.Context) error {
 			return e.event(ctx, over)
 		}
 		if err != nil {
+			e.stopped(ctx, told)
 			return err
 		}
 		if err := e.publish(ctx, w); err != nil {
+			if ctx.Err() != nil {
+				e.stopped(ctx, told)
+			}
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}
 	}

@@ -134,6 +134,14 @@ func sessionOptions(options Options) (*onnxruntime.SessionOptions, error) {
 // Config is the network's configuration.
 func (n *Network) Config() model.Config { return n.config }
 
+// With is this network with its results in another pool: the same weights for one more stream, at the same time if need be. It
+// borrows the network; closing either of them closes both.
+func (n *Network) With(pool *tensor.Pool) *Network {
+	with := *n
+	with.pool = pool
+	return &with
+}
+
 // Close frees the network. A network that Open did not finish may be closed too.
 func (n *Network) Close() error {
 	return errors.Join(n.imageEncoder.close(), n.memoryQueries.close(), n.memoryAttention.close(), n.maskPrompt.close(), n.maskDecoder.close(), n.memoryEncoder.close())
