@@ -41,13 +41,14 @@ func (s *Spool) recover() error {
 		s.segments = append(s.segments, segment)
 	}
 	slices.SortFunc(s.segments, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
-	if err := s.tidy(); err != nil {
-		return err
+	// Segments that a power cut or a hand took away leave the place behind all that are there: what is written to these would
+	// count as acknowledged.
+	if len(s.segments) == 0 || s.segments[len(s.segments)-1].number < from.segment {
+		if err := s.grow(from.segment + 1); err != nil {
+			return err
+		}
 	}
-	if len(s.segments) == 0 {
-		return s.grow(max(1, from.segment+1))
-	}
-	return nil
+	return s.tidy()
 }
 
 func (s *Spool) path(number uint64) string {
