@@ -298,6 +298,7 @@ func TestURLsWithoutSecretsPrintWhole(t *testing.T) {
 	for in, want := range map[string]string{
 		"clip.mp4": "clip.mp4", "rtsp://h/x": "rtsp://h/x", "rtsp://u:p@h/x": "rtsp://REDACTED@h/x", "rtsp://u:a/b@c@h/x": "rtsp://REDACTED@h/x",
 		"rtsp://u:a?b@h/x": "rtsp://REDACTED@h/x", "rtsp://u:a,b@h/x": "rtsp://REDACTED@h/x", "rtsp://u:p@ss:w/#%?!@h/x?q=1": "rtsp://REDACTED@h/x?q=1", "rtsp://h/a,b": "rtsp://h/a,b", "http://h/?key=1&w=2": "http://h/?key=REDACTED&w=2", "nats://tok@a,nats://b": "nats://REDACTED@a,nats://b",
+		"u:p@h:4222": "REDACTED@h:4222", "//u:p@h": "REDACTED@h", "nats:/u:p@h": "REDACTED@h", "nats//u:p@h": "REDACTED@h", "clip@2.mp4": "clip@2.mp4",
 	} {
 		if got := URL(in).String(); got != want {
 			t.Errorf("%s prints as %s, want %s", in, got, want)

@@ -61,6 +61,10 @@ var secretAssignment = regexp.MustCompile(`(?i)((?:pass(?:word|wd)?|pwd|token|ke
 func redactURL(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
+		// Where the scheme is forgotten or mistyped, as in admin:password@host, the password is still there.
+		if at := strings.LastIndexByte(text, '@'); at >= 0 && strings.Contains(text[:at], ":") {
+			return hidden + text[at:]
+		}
 		return text
 	}
 	// A password may hold an unescaped slash or question mark, so everything up to the last @ goes.

@@ -105,9 +105,9 @@ func pathTarget(path string) (*target, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, &Error{Op: "opening", Source: path, Kind: ErrAuth, Hint: "check the permissions"}
+		return nil, &Error{Op: "opening", Source: redact(path), Kind: ErrAuth, Hint: "check the permissions"}
 	case err != nil:
-		return nil, &Error{Op: "opening", Source: path, Kind: ErrNotFound, Hint: "check the name"}
+		return nil, &Error{Op: "opening", Source: redact(path), Kind: ErrNotFound, Hint: "check the name"}
 	case info.Mode()&fs.ModeNamedPipe != 0:
 		t.path = path
 	case info.IsDir() || isImage(path):
@@ -229,9 +229,13 @@ var credentialsPattern = regexp.MustCompile(`//[^/\s]*@`)
 
 // redact is a URL that may be shown: without user, password, query and fragment.
 func redact(s string) string {
-	if i := strings.LastIndexByte(s, '@'); i >= 0 && strings.Contains(s[:i], "://") {
-		scheme, _, _ := strings.Cut(s, "://")
-		s = scheme + "://" + s[i+1:]
+	if i := strings.LastIndexByte(s, '@'); i >= 0 && strings.Contains(s[:i], ":") {
+		scheme, _, found := strings.Cut(s, "://")
+		if s = s[i+1:]; found {
+			s = scheme + "://" + s
+		} else { // the scheme was forgotten or mistyped, as in admin:password@host
+			s = "…@" + s
+		}
 	}
 	if i := strings.IndexAny(s, "?#"); i >= 0 && strings.Contains(s, "://") {
 		s = s[:i]

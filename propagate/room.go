@@ -93,7 +93,8 @@ func (t *Tracker) neededLast(pool *tensor.Pool) []*memory.Entry {
 	return entries
 }
 
-// roomy is a network whose verbs are tried again when there was no room for what they make and some could be made.
+// roomy is a network whose verbs are tried again when there was no room for what they make and some could be made. Not AttendMemory: what
+// it is handed may have moved by then, see attend.
 type roomy struct {
 	model.Network
 	makeRoom func(error) error
@@ -102,11 +103,6 @@ type roomy struct {
 // EncodeImage implements [model.Network].
 func (r roomy) EncodeImage(pixels *tensor.Tensor) (*model.Features, error) {
 	return inRoom(r.makeRoom, func() (*model.Features, error) { return r.Network.EncodeImage(pixels) })
-}
-
-// AttendMemory implements [model.Network].
-func (r roomy) AttendMemory(features *model.Features, attentions []model.Attention) (*tensor.Tensor, error) {
-	return inRoom(r.makeRoom, func() (*tensor.Tensor, error) { return r.Network.AttendMemory(features, attentions) })
 }
 
 // DecodeMasks implements [model.Network].

@@ -49,6 +49,7 @@ func (o Options) Policy(c model.Config) memory.Policy {
 // Tracker holds the objects of one stream or session. It belongs to one goroutine.
 type Tracker struct {
 	network model.Network
+	room    func(error) error // MakeRoom, and of a snapshot first that of its origin
 	options Options
 	policy  memory.Policy
 
@@ -73,7 +74,7 @@ type object struct {
 // New returns a tracker without objects. It borrows the network.
 func New(network model.Network, options Options) *Tracker {
 	t := &Tracker{options: options, policy: options.Policy(network.Config()), scratch: tensor.NewPool("prompts", tensor.Host(), 0)}
-	t.network = roomy{network, t.MakeRoom}
+	t.network, t.room = roomy{network, t.MakeRoom}, t.MakeRoom
 	return t
 }
 

@@ -55,12 +55,21 @@ func (o StoredStream) ensure(ctx context.Context, js jetstream.JetStream, prefix
 		MaxAge: o.MaxAge, MaxBytes: limitOrNone(o.MaxBytes), Duplicates: shorter(duplicates, o.MaxAge),
 	})
 	switch {
+	case noRoom(err):
+		return fmt.Errorf("creating the JetStream stream %s: the server has not %d bytes of storage left for it: lower nats.store.max_bytes, or give the server more (max_file_store, or the account's limit): %w", o.Name, o.MaxBytes, err)
 	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse):
 		return fmt.Errorf("the JetStream stream %s is there and does not take %s: add them to it, or name another as nats.store.name", o.Name, wanted)
 	case err != nil:
 		return fmt.Errorf("creating the JetStream stream %s: %w", o.Name, err)
 	}
 	return nil
+}
+
+// noRoom says whether the server, or our account there, may not store as much as a stream asks for.
+func noRoom(err error) bool {
+	const server, account = 10047, 10002 // JetStream's codes
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == server || api.ErrorCode == account)
 }
 
 func limitOrNone(bytes int64) int64 {

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -20,6 +21,9 @@ func TestAStreamThatIsMissingIsSaidInOneLine(t *testing.T) {
 			"no JetStream stream takes tracker.*.object.* tracker.*.frame tracker.*.event: create one that does, or set nats.store.manage"},
 		"somebody else's": {func(t *testing.T) *serverProcess { return jetStreamServer(t, "") }, StoredStream{Name: "tracker", Manage: true},
 			&jetstream.StreamConfig{Name: "tracker", Subjects: []string{"other.>"}}, "is there and does not take"},
+		"larger than the server's storage": {func(t *testing.T) *serverProcess {
+			return newServer(t, fmt.Sprintf("jetstream {store_dir: %q, max_file: 10MB}", t.TempDir()))
+		}, StoredStream{Name: "tracker", Manage: true, MaxBytes: 1 << 30}, nil, "lower nats.store.max_bytes"},
 		"one that takes too little": {func(t *testing.T) *serverProcess { return jetStreamServer(t, "") }, StoredStream{Name: "tracker"},
 			&jetstream.StreamConfig{Name: "few", Subjects: []string{"tracker.*.object.9", "tracker.*.frame", "tracker.*.event"}}, "no JetStream stream takes tracker.cam.object.1"},
 	} {

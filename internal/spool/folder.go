@@ -41,7 +41,9 @@ func (s *Spool) recover() error {
 		s.segments = append(s.segments, segment)
 	}
 	slices.SortFunc(s.segments, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
-	if n := len(s.segments); n == 0 || s.segments[n-1].number < from.segment { // new records belong behind what is acknowledged
+	// Segments that a power cut or a hand took away leave the place behind all that are there: what is written to these would
+	// count as acknowledged.
+	if len(s.segments) == 0 || s.segments[len(s.segments)-1].number < from.segment {
 		if err := s.grow(from.segment + 1); err != nil {
 			return err
 		}

@@ -67,6 +67,26 @@ func openSegment(path string, number uint64, from place) (_ *segment, whole bool
 	return s, whole, nil
 }
 
+// cut gives up everything from an offset on, where the disk returns no record, and says how many records that were; from is up to
+// where they are acknowledged.
+func (s *segment) cut(offset int64, from place) (lost int64, err error) {
+	before := s.kept
+	s.kept, s.size = 0, offset
+	at := int64(0)
+	if s.number == from.segment {
+		at = from.offset
+	}
+	for at < offset {
+		data, err := s.read(at)
+		if err != nil {
+			break // damaged as well: the next to read it cuts there
+		}
+		at += recordSize(data)
+		s.kept++
+	}
+	return before - s.kept, s.file.Truncate(offset)
+}
+
 var errDamaged = errors.New("damaged record")
 
 // append writes a record with one call, so that only a death in the middle of it leaves a part.

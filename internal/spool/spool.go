@@ -70,8 +70,8 @@ type Stats struct {
 	Records int64 // not acknowledged
 	Waiting int64 // bytes of these
 	Bytes   int64 // on disk
-	Dropped int64 // records lost to newer ones since Open
-	Broken  int64 // segments that were found damaged by Open, which lost what followed the damage
+	Dropped int64 // records lost since Open, to newer ones or to damage
+	Broken  int64 // segments that were found damaged, which lost what followed the damage
 }
 
 // Open makes the folder where it is missing, and takes up what it holds. limit bounds the bytes on disk.
@@ -135,7 +135,8 @@ func (s *Spool) Append(data []byte) error {
 	return nil
 }
 
-// Next is the next record in order; false says that there is none now. A segment that was dropped meanwhile is skipped.
+// Next is the next record in order; false says that there is none now. A segment that was dropped meanwhile is skipped. A damaged
+// record is an error once: it and what follows it in its segment are lost, and the next call goes on behind them.
 func (s *Spool) Next() (Record, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,6 +157,13 @@ func (s *Spool) Next() (Record, bool, error) {
 			continue
 		}
 		data, err := segment.read(s.next.offset)
+		if errors.Is(err, errDamaged) {
+			lost, cutting := segment.cut(s.next.offset, s.done)
+			s.dropped += lost
+			s.broken++
+			s.wake()
+			err = errors.Join(fmt.Errorf("%w: %d records are lost", err, lost), cutting)
+		}
 		if err != nil {
 			return Record{}, false, fmt.Errorf("spool %s: %w", s.folder, err)
 		}

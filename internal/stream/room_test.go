@@ -86,3 +86,21 @@ func TestALiveStreamWithoutRoomGoesOnWhenThereIsSome(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 }
+
+func TestTheHistoryMakesRoomForWhatComesNow(t *testing.T) {
+	shared := tensor.NewPool("network", tensor.Host(), 4*frameBytes)
+	out, hold := &gather{}, make(chan struct{})
+	s := start(t, dots{count: 200, hold: hold}, out, func(c *Config) {
+		c.Live, c.History = true, 200
+		c.HistoryPool, c.HistoryBytes = shared, 4*frameBytes // all that there is
+		c.Converter = frames.NewConverter(side, shared)
+		c.Tracking.State = shared
+	})
+	feed(t, out, hold, 60)
+	if got := numbers(out.live()); !slices.Equal(got, span(0, 59)) {
+		t.Errorf("frames %v, left out %+v", got, s.Status().Counters.Dropped)
+	}
+	if past := s.Status().Counters.Past; past.Frames < 2 {
+		t.Errorf("kept %+v", past)
+	}
+}

@@ -29,6 +29,7 @@ type track struct {
 	back   *reverse          // the reverse pass; nil where there is none
 	pace   pace              // between frames and the past
 
+	filing    bool      // a frame, or looking back at one, for which the history makes no room
 	searching bool      // for objects, see breathe
 	breath    time.Time // when the search got the network
 	failed    error     // of a frame that came during a search
@@ -37,7 +38,10 @@ type track struct {
 func (s *Stream) newTrack() *track {
 	options := s.config.Tracking
 	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
-	return &track{stream: s, tracker: propagate.New(s.config.Network, options), store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
+	t := &track{stream: s, store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
+	options.MakeRoom = t.shed
+	t.tracker = propagate.New(s.config.Network, options)
+	return t
 }
 
 func (t *track) close() {
@@ -129,6 +133,8 @@ func (t *track) keep(frame *frames.Frame) {
 	if t.store == nil {
 		return
 	}
+	t.filing = true
+	defer func() { t.filing = false }()
 	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
 			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
@@ -136,8 +142,24 @@ func (t *track) keep(frame *frames.Frame) {
 	}
 }
 
+// shed lets go of the oldest frame of the history where memories cannot make room any more: what comes now goes before what has gone by.
+// It returns nil where that gave room in the pool that err says is full, else err.
+func (t *track) shed(err error) error {
+	var full *tensor.Exhausted
+	if t.store == nil || t.filing || !errors.As(err, &full) || full.Want > full.Budget {
+		return err
+	}
+	before := full.Pool.Stats().LiveBytes
+	if t.store.DropOldest(); full.Pool.Stats().LiveBytes >= before {
+		return err
+	}
+	return nil
+}
+
 // inRoom looks back at a frame, for which memories make room where there is none.
 func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame, err error) {
+	t.filing = true
+	defer func() { t.filing = false }()
 	err = t.tracker.InRoom(func() error { frame, err = look(); return err })
 	return frame, err
 }
