@@ -169,3 +169,16 @@ func TestAReversePassOfALiveTrackMakesRoomAmongTheLiveMemories(t *testing.T) {
 		t.Errorf("masks differ, or nothing moved: %+v", host)
 	}
 }
+
+func TestAResetTrackerThatSparesHoldsNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	w.scene.Pool = tensor.NewPool("frames", tensor.Host(), 0)
+	w.prompt(0, 1, click(first(0)), both(0)...)
+	w.commit()
+	w.pass(0, 3)
+	w.tracker.Reset()
+	w.tracker.Spare()
+	if held := w.pool.Stats().LiveBytes; held != 0 {
+		t.Errorf("%d bytes are held", held)
+	}
+}

@@ -177,7 +177,7 @@ func (t *Tracker) Reset() {
 // Close forgets everything; the tracker must not be used afterwards. The network stays open.
 func (t *Tracker) Close() {
 	t.Reset()
-	t.forgetFeatures()
+	t.Spare()
 }
 
 // Conditioned lists the frames on which any object is prompted and committed, in ascending order.

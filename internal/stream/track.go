@@ -121,10 +121,14 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	if ids := t.live(); len(ids) > 0 {
 		var err error
 		if result, err = t.tracker.StepOnly(frame, memory.Forward, ids); err != nil {
-			return t.stream.leaveOut(err)
+			return t.stream.leaveOut(ctx, err)
 		}
 	}
 	t.stream.meter.took(Infer, started)
+	if err := t.stream.fed(ctx); err != nil {
+		result.Release()
+		return err
+	}
 	return t.stream.results.Put(ctx, work{result: result, picture: frame.Picture.Retain()})
 }
 
