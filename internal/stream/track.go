@@ -29,6 +29,7 @@ type track struct {
 	back   *reverse          // the reverse pass; nil where there is none
 	pace   pace              // between frames and the past
 
+	told      bool      // that the network answered what is no number
 	filing    bool      // a frame, or looking back at one, for which the history makes no room
 	searching bool      // for objects, see breathe
 	breath    time.Time // when the search got the network
@@ -40,6 +41,12 @@ func (s *Stream) newTrack() *track {
 	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
 	t := &track{stream: s, store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
 	options.MakeRoom = t.shed
+	options.NotFinite = func(frame int) {
+		if !t.told {
+			s.config.Log.Warn("the network answered what is no number, and the objects in question count as absent; more may follow: is the model damaged?", "stream", s.config.Name, "tracked_frame", frame)
+		}
+		t.told = true
+	}
 	t.tracker = propagate.New(s.config.Network, options)
 	return t
 }
