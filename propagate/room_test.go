@@ -182,3 +182,30 @@ func TestAResetTrackerThatSparesHoldsNothing(t *testing.T) {
 		t.Errorf("%d bytes are held", held)
 	}
 }
+
+func TestWhatNeedsRoomInBothFullPoolsGivesUp(t *testing.T) {
+	entry := int64(64*8*2 + lowRes*lowRes*4)
+	host := tensor.NewPool("host", tensor.Host(), 40*entry)
+	w := newWorldWithin(t, 0, func(o *Options) { o.State, o.Overflow = tensor.NewPool("home", tensor.Host(), 40*entry), host })
+	home := w.tracker.options.State
+	w.prompt(0, 1, click(first(0)), both(0)...)
+	w.commit()
+	w.pass(0, 30)
+	tries := 0
+	err := w.tracker.InRoom(func() error {
+		if tries++; tries > 1000 {
+			return errors.New("endless")
+		}
+		for _, pool := range []*tensor.Pool{home, host} {
+			some, err := pool.New(tensor.Uint8, int(30*entry))
+			if err != nil {
+				return err
+			}
+			defer some.Release()
+		}
+		return nil
+	})
+	if !errors.Is(err, tensor.ErrExhausted) || !strings.Contains(err.Error(), "both pools") {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+}
