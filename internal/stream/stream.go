@@ -59,6 +59,7 @@ type Config struct {
 
 	Prompts    []Prompt     // on the first frame
 	Auto       *amg.Options // find the objects on the first frame, with these options; nil: do not
+	MaxObjects int          // tracked at once; 0: no limit
 	LostAfter  time.Duration
 	NonOverlap bool
 	Preview    http.Handler                                // nil where there is none

@@ -213,6 +213,11 @@ func (t *track) prompt(frame *frames.Frame, p Prompt) (*propagate.Result, error)
 	if t.given.has(id) && !known {
 		return nil, fmt.Errorf("object %d: %w", id, ErrIDUsed)
 	}
+	if !known {
+		if err := t.admit(1); err != nil {
+			return nil, err
+		}
+	}
 	p.Width, p.Height = frame.Picture.DisplaySize()
 	result, err := t.tracker.Prompt(frame, id, p.Prompt)
 	if err != nil {
@@ -229,6 +234,16 @@ func (t *track) prompt(frame *frames.Frame, p Prompt) (*propagate.Result, error)
 	t.given.add(id)
 	t.follow(id, frame.Index, !known)
 	return result, nil
+}
+
+// admit refuses so many further objects where they would be more than are tracked at once: every frame would take longer, and whoever
+// prompts would wait for it.
+func (t *track) admit(more int) error {
+	tracked, most := len(t.tracker.Objects()), t.stream.config.MaxObjects
+	if most > 0 && tracked+more > most {
+		return fmt.Errorf("%w: %d are tracked, and with %d more it would be over max_objects, which is %d; remove some, or raise max_objects", ErrTooMany, tracked, more, most)
+	}
+	return nil
 }
 
 // answer publishes a result about a frame and hands it to whoever waits.
@@ -248,6 +263,8 @@ var (
 	ErrIDUsed = errors.New("the id was used by an object that has been removed, and ids are never reused")
 	// ErrIDsSpent says that the largest id has been given.
 	ErrIDsSpent = errors.New("no free object id is left")
+	// ErrTooMany says that no more objects are tracked at once.
+	ErrTooMany = errors.New("too many objects")
 	// ErrEnded says that the stream does not run any more.
 	ErrEnded = errors.New("the stream has ended")
 )

@@ -166,7 +166,7 @@ func toControl(err error) error {
 		code = control.BadRequest
 	case errors.Is(err, propagate.ErrUnknownObject):
 		code = control.NotFound
-	case errors.Is(err, propagate.ErrUnprompted), errors.Is(err, ErrIDUsed), errors.Is(err, ErrIDsSpent):
+	case errors.Is(err, propagate.ErrUnprompted), errors.Is(err, ErrIDUsed), errors.Is(err, ErrIDsSpent), errors.Is(err, ErrTooMany):
 		code = control.Conflict
 	case errors.Is(err, ErrNoPicture), errors.Is(err, ErrEnded), errors.Is(err, tensor.ErrExhausted):
 		code = control.Unavailable
