@@ -30,7 +30,7 @@ type track struct {
 	pace   pace              // between frames and the past
 
 	told      bool      // that the network answered what is no number
-	filing    bool      // a frame, or looking back at one, for which the history makes no room
+	looking   bool      // back, at frames for which the history makes no room
 	searching bool      // for objects, see breathe
 	breath    time.Time // when the search got the network
 	failed    error     // of a frame that came during a search
@@ -139,13 +139,14 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	return t.stream.results.Put(ctx, work{result: result, picture: frame.Picture.Retain()})
 }
 
-// keep files the frame in the history. One that finds no room is left out and counted: the live track needs none of it.
+// keep files the frame in the history, in place of its oldest where there is no other room. One that finds none all the same is left out and
+// counted: the live track needs none of it.
 func (t *track) keep(frame *frames.Frame) {
 	if t.store == nil {
 		return
 	}
-	t.filing = true
-	defer func() { t.filing = false }()
+	t.looking = t.back != nil // a reverse pass holds the oldest frames: to let go of them would give no room
+	defer func() { t.looking = false }()
 	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
 			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
@@ -157,7 +158,7 @@ func (t *track) keep(frame *frames.Frame) {
 // It returns nil where that gave room in the pool that err says is full, else err.
 func (t *track) shed(err error) error {
 	var full *tensor.Exhausted
-	if t.store == nil || t.filing || !errors.As(err, &full) || full.Want > full.Budget {
+	if t.store == nil || t.looking || !errors.As(err, &full) || full.Want > full.Budget {
 		return err
 	}
 	before := full.Pool.Stats().LiveBytes
@@ -169,8 +170,8 @@ func (t *track) shed(err error) error {
 
 // inRoom looks back at a frame, for which memories make room where there is none.
 func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame, err error) {
-	t.filing = true
-	defer func() { t.filing = false }()
+	t.looking = true
+	defer func() { t.looking = false }()
 	err = t.tracker.InRoom(func() error { frame, err = look(); return err })
 	return frame, err
 }
