@@ -29,12 +29,12 @@ func (s *Stream) leaveOut(ctx context.Context, err error) error {
 	}
 	first, trouble := s.meter.leftOut(s.now(), err)
 	if first {
-		s.config.Log.Warn("a frame is left out, and more may follow: give the stream more network_bytes and host_bytes, remove objects, or keep less history", "stream", s.config.Name, "error", err)
+		s.config.Log.Warn("a frame is left out, and more may follow: give the stream more network_bytes and host_bytes, remove objects, or keep less history", "error", err)
 	}
 	if trouble == nil {
 		return nil
 	}
-	s.config.Log.Error("stream is down: raise its network_bytes and host_bytes, or remove objects or reset it", "stream", s.config.Name, "error", trouble)
+	s.config.Log.Error("stream is down: raise its network_bytes and host_bytes, or remove objects or reset it", "error", trouble)
 	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamDown, Code: codeOf(trouble), Reason: reasonOf(trouble)}})
 }
 
@@ -43,7 +43,7 @@ func (s *Stream) fed(ctx context.Context) error {
 	if !s.meter.fed() {
 		return nil
 	}
-	s.config.Log.Info("stream is up: there is room for its frames again", "stream", s.config.Name)
+	s.config.Log.Info("stream is up: there is room for its frames again")
 	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamUp}})
 }
 

@@ -43,7 +43,7 @@ func (s *Stream) newTrack() *track {
 	options.MakeRoom = t.shed
 	options.NotFinite = func(frame int) {
 		if !t.told {
-			s.config.Log.Warn("the network answered what is no number, and the objects in question count as absent; more may follow: is the model damaged?", "stream", s.config.Name, "tracked_frame", frame)
+			s.config.Log.Warn("the network answered what is no number, and the objects in question count as absent; more may follow: is the model damaged?", "tracked_frame", frame)
 		}
 		t.told = true
 	}
@@ -149,7 +149,7 @@ func (t *track) keep(frame *frames.Frame) {
 	defer func() { t.looking = false }()
 	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
-			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
+			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "error", err)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame,
 func (t *track) start(ctx context.Context) {
 	if auto := t.stream.config.Auto; auto != nil {
 		if result, err := t.discover(ctx, ctx, t.latest, *auto, func() error { return nil }); err != nil {
-			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
+			t.stream.config.Log.Error("no objects were found on the first frame", "error", err)
 		} else {
 			result.Release()
 		}
@@ -193,7 +193,7 @@ func (t *track) start(ctx context.Context) {
 			result, err = t.prompt(t.latest, p)
 		}
 		if err != nil {
-			t.stream.config.Log.Error("a configured prompt was refused", "stream", t.stream.config.Name, "prompt", i, "error", err)
+			t.stream.config.Log.Error("a configured prompt was refused", "prompt", i, "error", err)
 			continue
 		}
 		result.Release()
