@@ -50,7 +50,7 @@ const (
 
 // Run answers requests until ctx ends.
 func (n *NATS) Run(ctx context.Context) error {
-	door := &natsDoor{NATS: n, ctx: ctx}
+	door := &natsDoor{NATS: n, ctx: ctx, turn: make(chan struct{})}
 	defer door.lanes.end()
 	defer door.close()
 	stray, err := door.listen()
@@ -71,6 +71,7 @@ func (n *NATS) Run(ctx context.Context) error {
 		if err := stray.own(names); err != nil {
 			return fmt.Errorf("NATS control service: %w", err)
 		}
+		door.opened(names)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -86,8 +87,36 @@ type natsDoor struct {
 	service micro.Service   // nil before the first open
 	lanes   workers         // that answer requests
 
-	mu      sync.Mutex // Run alone changes what it guards
-	streams []string   // that have endpoints
+	mu      sync.Mutex    // Run alone changes what it guards
+	streams []string      // that have endpoints
+	told    []string      // of which other trackers can learn, too, that they are ours
+	turn    chan struct{} // closed when told changes
+}
+
+// opened says that requests for these streams come here.
+func (d *natsDoor) opened(streams []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(d.turn)
+	d.told, d.turn = streams, make(chan struct{})
+}
+
+// await waits until requests for a stream come here, so that whoever has it from us that it is there can ask for more. It does not wait for
+// one that is gone again.
+func (d *natsDoor) await(ctx context.Context, stream string) {
+	for {
+		d.mu.Lock()
+		told, turn := slices.Contains(d.told, stream), d.turn
+		d.mu.Unlock()
+		if _, err := d.NATS.service.stream(stream); told || err != nil {
+			return
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // has says whether a stream has endpoints.

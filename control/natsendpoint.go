@@ -46,6 +46,9 @@ func (e *endpoint) Handle(r micro.Request) {
 // answer does one request and returns what the client was told is wrong with it.
 func (e *endpoint) answer(ctx context.Context, to string, body []byte) error {
 	result, err := e.natsDoor.NATS.service.Call(ctx, e.verb, e.stream, body)
+	if err == nil && e.verb == Add {
+		e.await(ctx, e.stream)
+	}
 	if err == nil {
 		err = e.reply(to, result)
 	}
