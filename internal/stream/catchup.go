@@ -73,7 +73,7 @@ func (t *track) catchUp(ctx context.Context) error {
 		err = t.step(ctx, frame, ids)
 	}
 	if err != nil && ctx.Err() == nil {
-		t.stream.config.Log.Warn("objects do not catch up: they are tracked from the newest frame on", "stream", t.stream.config.Name, "objects", ids, "error", err)
+		t.stream.config.Log.Warn("objects do not catch up: they are tracked from the newest frame on", "objects", ids, "error", err)
 		for _, id := range ids {
 			t.forget(id)
 		}

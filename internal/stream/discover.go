@@ -93,7 +93,11 @@ func (t *track) discover(ctx, running context.Context, frame *frames.Frame, opti
 	default:
 		*done.Found = len(found)
 	}
-	t.stream.config.Log.Info("the picture was searched", "stream", t.stream.config.Name, "frame", frame.Picture.Meta.Frame, "found", *done.Found, "reason", done.Reason, "error", err)
+	if log := t.stream.config.Log.With("frame", frame.Picture.Meta.Frame, "found", *done.Found, "reason", done.Reason); err != nil {
+		log.Warn("the picture was searched", "error", err)
+	} else {
+		log.Info("the picture was searched")
+	}
 	if told := t.stream.results.Put(running, work{event: &done}); err == nil {
 		err = told
 	}

@@ -64,7 +64,7 @@ func (t *track) goBack(ctx context.Context) error {
 			return t.publishPast(ctx, frame, result)
 		}
 	}
-	t.stream.config.Log.Warn("reverse pass failed", "stream", t.stream.config.Name, "error", err)
+	t.stream.config.Log.Warn("reverse pass failed", "error", err)
 	reason := "it failed: the log says more"
 	if errors.Is(err, tensor.ErrExhausted) {
 		reason = "out of memory"

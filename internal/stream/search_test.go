@@ -37,6 +37,9 @@ func TestASearchSaysHowManyItFound(t *testing.T) {
 			if c.found == 0 && !strings.Contains(log.String(), "pred_iou_thresh") {
 				t.Errorf("log %s", log)
 			}
+			if said := log.String(); !strings.Contains(said, "the picture was searched") || strings.Contains(said, "<nil>") || strings.Contains(said, "stream=") {
+				t.Errorf("log %s", said) // the logger names the stream
+			}
 		})
 	}
 }

@@ -67,7 +67,7 @@ type Config struct {
 	WebRTC     func() *control.WebRTCStatus                // of the live preview, for Status; may be nil
 	Sinks      func() []sink.Stats                         // of Out, for Status; may be nil
 	Pools      []*tensor.Pool                              // of the network, the frames and the memories, for Status; each once
-	Log        *slog.Logger
+	Log        *slog.Logger                                // which names the stream
 }
 
 // Prompt points at an object; Width and Height of the embedded prompt are the stream's to fill in.
@@ -201,7 +201,7 @@ func (s *Stream) leaveOut(err error) error {
 		return err
 	}
 	if s.meter.leftOut() {
-		s.config.Log.Warn("a frame is left out, and more may follow: give the stream more network_bytes and host_bytes, remove objects, or keep less history", "stream", s.config.Name, "error", err)
+		s.config.Log.Warn("a frame is left out, and more may follow: give the stream more network_bytes and host_bytes, remove objects, or keep less history", "error", err)
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func (t *track) keep(frame *frames.Frame) {
 	defer func() { t.filing = false }()
 	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
-			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
+			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "error", err)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame,
 func (t *track) start(ctx context.Context) {
 	if auto := t.stream.config.Auto; auto != nil {
 		if result, err := t.discover(ctx, ctx, t.latest, *auto, func() error { return nil }); err != nil {
-			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
+			t.stream.config.Log.Error("no objects were found on the first frame", "error", err)
 		} else {
 			result.Release()
 		}
@@ -181,7 +181,7 @@ func (t *track) start(ctx context.Context) {
 			result, err = t.prompt(t.latest, p)
 		}
 		if err != nil {
-			t.stream.config.Log.Error("a configured prompt was refused", "stream", t.stream.config.Name, "prompt", i, "error", err)
+			t.stream.config.Log.Error("a configured prompt was refused", "prompt", i, "error", err)
 			continue
 		}
 		result.Release()
