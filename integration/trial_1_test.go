@@ -27,7 +27,7 @@ func TestTrial1CameraDownKilledBack(t *testing.T) {
 			}
 			until(t, "picture of the other", func() bool { frames, _ := bus.frames(t, "other"); return len(frames) > 0 })
 
-			time.Sleep(max(0, 3*time.Second-time.Since(began))) // not a wait for something: the trial says three seconds
+			time.Sleep(max(0, 3*time.Second-time.Since(began))) // not a wait for something: a camera that starts three seconds late
 			plug := start(t, camera)
 			late := returned(t, bus, 0)
 			until(t, "readiness", func() bool { r, _ := s.readiness(t); return r.Ready })
