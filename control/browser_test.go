@@ -148,7 +148,7 @@ func TestButtonsReachTheStream(t *testing.T) {
 	b.Click("#reverse")
 	b.Until("other news", "document.querySelector('.toast.news')?.textContent.includes('All objects')")
 	b.Click("#discover")
-	b.Until("what was found", "document.querySelector('.toast.news')?.textContent.includes('were found') && !document.querySelector('#discover').disabled")
+	b.Until("what was found", "document.querySelector('.toast.news')?.textContent.includes('No more objects were found that the model is sure enough of') && !document.querySelector('#discover').disabled")
 	fake.mu.Lock()
 	defer fake.mu.Unlock()
 	if len(fake.reverses) != 2 || len(fake.reverses[0].Objects) != 1 || fake.reverses[0].Objects[0] != 1 || fake.reverses[1].Objects != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -57,12 +58,26 @@ func decode(body []byte, v any) error {
 		if errors.As(err, &e) {
 			return e
 		}
-		return Errorf(BadRequest, "the body is not what the verb takes: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return Errorf(BadRequest, "the body is not what the verb takes: %s", wrong(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Errorf(BadRequest, "something follows the JSON object in the body")
 	}
 	return nil
+}
+
+// wrong says what is wrong with JSON without the words of Go: its types are no concern of whoever wrote it.
+func wrong(err error) string {
+	forms := map[string]string{
+		"object": "a whole number", "objects": "[1, 2]", "frames": "a whole number", "epoch": "a whole number",
+		"points": "[[x, y]]", "labels": "[1]", "box": "[x0, y0, x1, y1]", "clear_old_points": "true or false",
+		"mask": `{"size": [height, width], "counts": "…"}`, "mask.size": "[height, width]", "mask.counts": "a text",
+	}
+	var e *json.UnmarshalTypeError
+	if !errors.As(err, &e) || forms[e.Field] == "" {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	return fmt.Sprintf("%s: it takes %s, found %s", e.Field, forms[e.Field], e.Value)
 }
 
 // decodeNothing takes an empty body or an empty object.

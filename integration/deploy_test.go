@@ -121,9 +121,16 @@ func TestComposeRunsAConfigurationThatIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ignored, err := os.ReadFile("../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, secret := range service.Secrets {
 		if compose.Secrets[secret].File == "" || !strings.Contains(string(read), "/run/secrets/"+secret) {
 			t.Errorf("the secret %s has no file, or the configuration does not name it", secret)
+		}
+		if !slices.Contains(strings.Fields(string(ignored)), filepath.Join("deploy", filepath.Dir(compose.Secrets[secret].File))) {
+			t.Errorf("the secret %s is copied into the image's build: .dockerignore lacks its folder", secret)
 		}
 	}
 	if _, ok := compose.Services["nats"]; !ok || !strings.Contains(string(read), "nats://nats:") {

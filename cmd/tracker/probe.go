@@ -134,7 +134,11 @@ func (p probed) print(out io.Writer) error {
 	}
 	row("size", "%s", size)
 	row("frame rate", "%s", known(p.FPS, "%.4g a second", p.FPS))
-	row("duration", "%s", known(p.Duration, "%v, about %d frames", time.Duration(p.Duration*float64(time.Second)).Round(time.Millisecond), p.Frames))
+	duration := known(p.Duration, "%v", time.Duration(p.Duration*float64(time.Second)).Round(time.Millisecond))
+	if p.Frames > 0 {
+		duration += fmt.Sprintf(", about %d frames", p.Frames)
+	}
+	row("duration", "%s", duration)
 	row("live", "%s", yes(p.Live))
 	row("matrix", "%s", p.Matrix)
 	row("range", "%s", p.Range)

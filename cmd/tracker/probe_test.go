@@ -76,6 +76,16 @@ func TestProbeSaysWhatAFileIs(t *testing.T) {
 	}
 }
 
+func TestProbeCountsNoFramesThatTheSourceDoesNotTell(t *testing.T) {
+	var out strings.Builder
+	if err := (probed{Duration: 5, FPS: 15}).print(&out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), " 5s\n") || strings.Contains(out.String(), "frames\n") {
+		t.Error(out.String())
+	}
+}
+
 func TestProbeOfTheSceneIsLive(t *testing.T) {
 	stdout, _, status := call(t, "", "probe", "--json", "testscene:")
 	if status != exitDone || !strings.Contains(stdout, `"live":true`) || !strings.Contains(stdout, `"duration":0`) {

@@ -270,7 +270,8 @@ $('discover').addEventListener('click', async (event) => {
   const before = view.status?.objects.length ?? 0;
   const frame = await attempt(() => request('POST', streamPath('/discover')));
   event.target.disabled = false;
-  if (frame) toast(`${Math.max(0, frame.objects.length - before) || 'No'} more objects were found.`, 'news');
+  const more = frame ? Math.max(0, frame.objects.length - before) : 0;
+  if (frame) toast(more === 1 ? 'One more object was found.' : `${more || 'No'} more objects were found${more ? '' : ' that the model is sure enough of'}.`, 'news');
   poll();
 });
 $('reverse').addEventListener('click', async () => {

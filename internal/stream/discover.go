@@ -93,11 +93,14 @@ func (t *track) discover(ctx, running context.Context, frame *frames.Frame, opti
 	default:
 		*done.Found = len(found)
 	}
-	if log := t.stream.config.Log.With("frame", frame.Picture.Meta.Frame, "found", *done.Found, "reason", done.Reason); err != nil {
-		log.Warn("the picture was searched", "error", err)
-	} else {
-		log.Info("the picture was searched")
+	said := []any{"frame", frame.Picture.Meta.Frame, "found", *done.Found}
+	if done.Reason != "" {
+		said = append(said, "reason", done.Reason)
 	}
+	if err != nil {
+		said = append(said, "error", err)
+	}
+	t.stream.config.Log.Info("the picture was searched", said...)
 	if told := t.stream.results.Put(running, work{event: &done}); err == nil {
 		err = told
 	}

@@ -28,7 +28,9 @@ func TestASearchSaysHowManyItFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, log := &gather{}, &bytes.Buffer{}
-			start(t, c.source, out, func(config *Config) { config.Auto, config.Log = &options, slog.New(slog.NewTextHandler(log, nil)) })
+			start(t, c.source, out, func(config *Config) {
+				config.Auto, config.Log = &options, slog.New(slog.NewTextHandler(log, nil)).With("stream", config.Name)
+			})
 			wait(t, "3 frames", func() bool { return len(out.frames()) == 3 && out.event(rle.StreamDown) != nil })
 			e := out.event(rle.SearchDone)
 			if e == nil || e.Found == nil || *e.Found != c.found || !strings.Contains(e.Reason, c.reason) || c.reason == "" && e.Reason != "" {
@@ -37,8 +39,8 @@ func TestASearchSaysHowManyItFound(t *testing.T) {
 			if c.found == 0 && !strings.Contains(log.String(), "pred_iou_thresh") {
 				t.Errorf("log %s", log)
 			}
-			if said := log.String(); !strings.Contains(said, "the picture was searched") || strings.Contains(said, "<nil>") || strings.Contains(said, "stream=") {
-				t.Errorf("log %s", said) // the logger names the stream
+			if strings.Count(log.String(), "stream=") != 1 || strings.Contains(log.String(), "nil") || strings.Contains(log.String(), `reason=""`) {
+				t.Errorf("log %s", log)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ type Config struct {
 	WebRTC     func() *control.WebRTCStatus                // of the live preview, for Status; may be nil
 	Sinks      func() []sink.Stats                         // of Out, for Status; may be nil
 	Pools      []*tensor.Pool                              // of the network, the frames and the memories, for Status; each once
-	Log        *slog.Logger                                // which names the stream
+	Log        *slog.Logger                                // which says the stream's name in every line
 }
 
 // Prompt points at an object; Width and Height of the embedded prompt are the stream's to fill in.
