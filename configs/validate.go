@@ -24,6 +24,9 @@ var (
 // schemes are the protocols a source may use. Others of FFmpeg's (concat, subfile, crypto, …) can be made to read any file.
 var schemes = []string{"rtsp", "rtsps", "rtmp", "rtmps", "srt", "udp", "rtp", "tcp", "http", "https", "file", "testscene"}
 
+// pathSchemes do without a host.
+var pathSchemes = []string{"file", "testscene"}
+
 // reserved names stand at the stream's place, or behind it, in subjects.
 var reserved = []string{"ctl", "object", "frame", "event", "status"}
 
@@ -57,12 +60,20 @@ func CheckURL(u URL) error {
 			name, strings.Join(schemes, ", "))
 	}
 	_, rest, found := strings.Cut(string(u), "://")
-	if !found {
+	switch {
+	case !found && strings.HasPrefix(string(u), "//") && strings.Contains(string(u), "@"):
+		return fmt.Errorf("%s is no path and has no protocol: write rtsp://host/path, or put ./ before the name of a file", u)
+	case !found && name != "" && !slices.Contains(pathSchemes, strings.ToLower(name)):
+		return fmt.Errorf("%s lacks the // behind its protocol: write %s://host/path, or put ./ before the name of a file", u, name)
+	case !found:
 		return nil
 	}
 	parsed, err := url.Parse(string(u))
 	if err != nil {
 		return fmt.Errorf("%s does not parse: percent-encode special characters, or give user and password as keys of their own", u)
+	}
+	if parsed.Hostname() == "" && !slices.Contains(pathSchemes, strings.ToLower(name)) {
+		return fmt.Errorf("%s has no host: write %s://host/path", u, name)
 	}
 	if parsed.User != nil && strings.Count(rest, "@") > 1 { // the source would refuse it, once it is too late
 		return fmt.Errorf("%s has more than one @: percent-encode it in the password (%%40), or give user and password as keys of their own", u)

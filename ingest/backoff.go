@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"time"
@@ -29,11 +30,19 @@ func (b *backoff) reset() { b.current = 0 }
 // and the camera is back on the screen within seconds of its own return, however long it was away.
 const knockEvery = time.Second
 
-// wait ends after a pause, or earlier where the source had nobody who listened and now has.
-func (t *target) wait(ctx context.Context, pause time.Duration) {
+// unanswered says whether it is the connection itself that failed. Whoever answers, if only to refuse, is not knocked at: cameras
+// log that, or shut out who does it too often.
+func unanswered(err error) bool { return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTimeout) }
+
+// wait ends after a pause, or earlier where it may knock and the source had nobody who listened and now has.
+func (t *target) wait(ctx context.Context, pause time.Duration, knocks bool) {
 	ctx, cancel := context.WithTimeout(ctx, pause)
 	defer cancel()
-	silent := t.port != "" && !t.knock(ctx)
+	if t.port == "" || !knocks {
+		<-ctx.Done()
+		return
+	}
+	silent := !t.knock(ctx)
 	for {
 		timer := time.NewTimer(time.Duration(float64(knockEvery) * (0.8 + 0.4*rand.Float64())))
 		select {
@@ -43,7 +52,6 @@ func (t *target) wait(ctx context.Context, pause time.Duration) {
 		case <-timer.C:
 		}
 		switch {
-		case t.port == "":
 		case !t.knock(ctx):
 			silent = true
 		case silent:

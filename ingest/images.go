@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,10 +87,7 @@ func imageFiles(t *target) ([]string, error) {
 		return nil, &Error{Op: "opening", Source: t.shown, Kind: ErrNoVideo, Detail: "the folder has no .png, .jpg or .jpeg"}
 	}
 	slices.SortFunc(found, func(a, b numbered) int {
-		if a.number != b.number {
-			return a.number - b.number
-		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.name, b.name))
 	})
 	files := make([]string, len(found))
 	for i, f := range found {

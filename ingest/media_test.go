@@ -230,6 +230,16 @@ func TestImageFolderGivesExactBytesInTheOrderOfNumbers(t *testing.T) {
 	if n != 4 {
 		t.Errorf("%d pictures", n)
 	}
+	far := t.TempDir()
+	for _, name := range []string{"9223372036854775807.png", "-2.png"} {
+		if err := os.WriteFile(filepath.Join(far, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := imageFiles(&target{open: far})
+	if got := strings.Join(files, " "); err != nil || got != strings.Join([]string{far + "/-2.png", far + "/9223372036854775807.png"}, " ") {
+		t.Errorf("numbers far apart: %s, %v", got, err)
+	}
 	single := open(t, filepath.Join(folder, "007.png"))
 	if n := readAll(t, single, nil); n != 1 {
 		t.Errorf("an image by itself: %d pictures", n)

@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options, emit func(*frames.Picture) error, notif
 			err = &Error{Op: "reading", Source: t.shown, Kind: ErrUnreachable, Detail: "the source ended the stream"}
 		}
 		notify(Event{Kind: Down, Epoch: r.numbering.epoch, Err: err, Retry: wait})
-		t.wait(ctx, wait)
+		t.wait(ctx, wait, unanswered(err))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -114,9 +114,17 @@ func plain(err error) error {
 	}
 	name := kind.Field[strings.LastIndexByte(kind.Field, '.')+1:]
 	if name == "" {
-		return fmt.Errorf("a %s does not fit here", kind.Value)
+		return fmt.Errorf("%s does not fit here", article(kind.Value))
 	}
-	return fmt.Errorf("%q: a %s does not fit here", name, kind.Value)
+	return fmt.Errorf("%q: %s does not fit here", name, article(kind.Value))
+}
+
+// article is the name of a JSON type with its article.
+func article(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // locate adds line and column to a JSON error that knows its offset.

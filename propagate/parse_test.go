@@ -96,7 +96,7 @@ func TestAWrongScriptIsRefused(t *testing.T) {
 		{"empty", ``, "it is empty"},
 		{"cut off", `{"steps": [`, "cut off"},
 		{"no JSON", "{\n \"steps\": [}", "line 2, column 12: "},
-		{"another type", `[]`, "line 1, column 1: a array does not fit"},
+		{"another type", `[]`, "line 1, column 1: an array does not fit"},
 		{"two objects", `{"steps": [{"op": "reset"}]} {}`, "after the closing brace"},
 		{"no steps", `{}`, "there are none"},
 		{"an unknown key", `{"step": []}`, `unknown field "step"`},

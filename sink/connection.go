@@ -19,6 +19,7 @@ type Connection struct {
 	nc      *nats.Conn
 	log     *slog.Logger
 	where   string        // the servers without secrets
+	stored  bool          // see NATSOptions.Stored
 	closed  chan struct{} // by the client library
 	trouble trouble
 
@@ -56,7 +57,7 @@ func Connect(o NATSOptions) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connection{log: o.Log, where: where, closed: make(chan struct{}), trouble: trouble{log: o.Log.With("server", where)}}
+	c := &Connection{log: o.Log, where: where, stored: o.Stored, closed: make(chan struct{}), trouble: trouble{log: o.Log.With("server", where)}}
 	options := []nats.Option{
 		nats.Name(o.Name),
 		nats.MaxReconnects(-1),
@@ -77,7 +78,11 @@ func Connect(o NATSOptions) (*Connection, error) {
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				c.log.Warn("NATS connection lost, masks are dropped until it is back", "server", c.where, "error", err)
+				lost := "NATS connection lost, masks are dropped until it is back"
+				if c.stored {
+					lost = "NATS connection lost, masks and events wait on disk until it is back"
+				}
+				c.log.Warn(lost, "server", c.where, "error", err)
 			}
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.trouble.tell("NATS does not connect, trying on", explain(err)) }),
@@ -196,7 +201,11 @@ func (c *Connection) Close(ctx context.Context) error {
 		c.nc.Close()
 		<-c.closed
 		if lost := c.droppedDown.Load(); lost > 0 {
-			return fmt.Errorf("NATS %s: %w at the end, %d messages were dropped", c.where, errDown, lost)
+			kinds := "masks, events and statuses"
+			if c.stored {
+				kinds = "statuses only"
+			}
+			return fmt.Errorf("NATS %s: %w at the end, %d messages were dropped (%s)", c.where, errDown, lost, kinds)
 		}
 		return nil
 	}

@@ -27,6 +27,7 @@ type NATSOptions struct {
 	CertFile        string // PEM, with KeyFile: what we show to the server
 	KeyFile         string
 	Name            string // of the connection, for the server's operator
+	Stored          bool   // results go to a Store, whose disk keeps them while there is no connection
 	Log             *slog.Logger
 }
 

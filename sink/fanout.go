@@ -31,7 +31,7 @@ type member struct {
 	name    string
 	sink    Sink
 	kinds   Kinds
-	matters bool // Options.Policy waits
+	matters atomic.Bool // its policy waits
 
 	in      *queue.Queue[Item]
 	written atomic.Int64
@@ -47,10 +47,19 @@ func (f *Fanout) Add(name string, s Sink, o Options) {
 	if o.Capacity == 0 {
 		o.Capacity = 16
 	}
-	f.members = append(f.members, &member{
-		name: name, sink: s, kinds: o.Kinds, matters: o.Policy == queue.Wait,
-		in: queue.New(o.Capacity, o.Policy, Item.Release),
-	})
+	m := &member{name: name, sink: s, kinds: o.Kinds, in: queue.New(o.Capacity, o.Policy, Item.Release)}
+	m.matters.Store(o.Policy == queue.Wait)
+	f.members = append(f.members, m)
+}
+
+// SetPolicy changes the policy of a sink, from anywhere: whether a source can wait only shows once it is open.
+func (f *Fanout) SetPolicy(name string, policy queue.Policy) {
+	for _, m := range f.members {
+		if m.name == name {
+			m.matters.Store(policy == queue.Wait)
+			m.in.SetPolicy(policy)
+		}
+	}
 }
 
 // Publish takes ownership of the item. It waits where a sink that waits is full; the error is ctx's, the failure of such a
@@ -70,7 +79,7 @@ func (f *Fanout) Publish(ctx context.Context, item Item) error {
 			return err
 		case failure == nil:
 			return ErrEnded
-		case m.matters:
+		case m.matters.Load():
 			return *failure
 		default:
 			m.lost.Add(1)
@@ -125,7 +134,7 @@ func (f *Fanout) run(ctx context.Context, m *member) error {
 		err = fmt.Errorf("sink %s: %w", m.name, closing)
 		m.failure.Store(&err)
 	}
-	if m.matters {
+	if m.matters.Load() {
 		return err
 	}
 	f.log.Error("sink failed", "sink", m.name, "error", err)

@@ -128,7 +128,7 @@ func (m *MJPEG) picture() encodedPicture {
 	if err != nil {
 		if m.complaint != err.Error() {
 			m.complaint = err.Error()
-			m.options.Log.Warn("preview picture failed", "stream", item.Result.Stream, "frame", item.Result.Frame, "error", err)
+			m.options.Log.Warn("preview picture failed", "frame", item.Result.Frame, "error", err)
 		}
 		return encodedPicture{version: version}
 	}

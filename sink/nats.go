@@ -19,13 +19,14 @@ type StreamOptions struct {
 	Frames bool   // also whole frames of results
 	Batch  rle.Limits
 	Store  *Store // where results and events are stored; nil publishes them live
-	Hold   bool   // with a store: wait while much waits in it, instead of dropping what is oldest there
+	Hold   bool   // see NATS.Hold
 }
 
 // NATS publishes one stream: a batch per object on <prefix>.<stream>.object.<id>, frames of results, events, status. Its
 // goroutine is the only one that may wait for the socket.
 type NATS struct {
 	options StreamOptions
+	hold    atomic.Bool
 	kept    outlet // of results and events
 	live    outlet // of status, which is worth nothing later
 
@@ -53,11 +54,16 @@ func NewNATS(connection *Connection, o StreamOptions) (*NATS, error) {
 	base := o.Prefix + "." + o.Stream + "."
 	n := &NATS{options: o, live: &liveOutlet{connection, base}, batcher: rle.NewBatcher(o.Batch)}
 	n.kept = n.live
+	n.hold.Store(o.Hold)
 	if o.Store != nil {
-		n.kept = &storeOutlet{o.Store, base, o.Hold}
+		n.kept = &storeOutlet{o.Store, base, &n.hold}
 	}
 	return n, nil
 }
+
+// Hold says whether a store in which much waits is waited for, instead of dropping what is oldest there. It is called from any
+// goroutine and is nothing without a store.
+func (n *NATS) Hold(is bool) { n.hold.Store(is) }
 
 // Write publishes what the item completes. What cannot go out is dropped and counted; no such thing ends the sink.
 func (n *NATS) Write(ctx context.Context, item Item) error {

@@ -257,6 +257,28 @@ func TestCloseDuringAnOutageEndsAtOnceAndSaysWhatIsLost(t *testing.T) {
 	}
 }
 
+func TestAnOutageSaysWhatIsLostAndWhatWaits(t *testing.T) {
+	for stored, want := range map[bool][2]string{
+		false: {"NATS connection lost, masks are dropped until it is back", "1 messages were dropped (masks, events and statuses)"},
+		true:  {"NATS connection lost, masks and events wait on disk until it is back", "1 messages were dropped (statuses only)"},
+	} {
+		server := newServer(t, "")
+		server.start()
+		var log logged
+		c, err := Connect(NATSOptions{URL: "nats://" + server.address, Stored: stored, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the connection", c.Connected)
+		server.kill()
+		until(t, "the news in the log", func() bool { return strings.Contains(log.String(), "connection lost") })
+		write(t, publisher(t, c, StreamOptions{}), Item{Status: &rle.Status{}})
+		if err := c.Close(t.Context()); err == nil || !strings.Contains(err.Error(), want[1]) || !strings.Contains(log.String(), want[0]) {
+			t.Errorf("stored %t: %v, log %s", stored, err, log.String())
+		}
+	}
+}
+
 func TestCloseSendsWhatTheSocketHasNotTaken(t *testing.T) {
 	noGoroutinesLeft(t)
 	e := embedded(t, 0)

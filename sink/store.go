@@ -126,8 +126,8 @@ func (s *Store) Close(ctx context.Context) error {
 // storeOutlet keeps what it is given until JetStream has it.
 type storeOutlet struct {
 	store *Store
-	base  string // <prefix>.<stream>.
-	hold  bool
+	base  string       // <prefix>.<stream>.
+	hold  *atomic.Bool // of the stream
 }
 
 func (o *storeOutlet) up(int) bool { return true }
@@ -142,7 +142,7 @@ func (o *storeOutlet) send(ctx context.Context, kind string, messages []rle.Mess
 	}
 	kept := true
 	for _, m := range messages {
-		kept = o.store.put(ctx, letter{o.base + kind, m.ID, m.Data}, o.hold) && kept
+		kept = o.store.put(ctx, letter{o.base + kind, m.ID, m.Data}, o.hold.Load()) && kept
 	}
 	return kept
 }

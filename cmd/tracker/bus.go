@@ -45,7 +45,7 @@ func openBus(c configs.NATS, log *slog.Logger) (_ *bus, err error) {
 	}
 	if b.connection, err = sink.Connect(sink.NATSOptions{
 		URL: url, Username: c.Username, Password: string(c.Password), PasswordFile: c.PasswordFile, TokenFile: c.TokenFile, NkeyFile: c.NkeyFile,
-		CredentialsFile: c.CredentialsFile, CAFile: c.TLS.CAFile, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Name: "tracker", Log: log,
+		CredentialsFile: c.CredentialsFile, CAFile: c.TLS.CAFile, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Name: "tracker", Stored: c.JetStream, Log: log,
 	}); err != nil {
 		return nil, usageError{fmt.Errorf("nats: %w", err)}
 	}

@@ -86,6 +86,18 @@ func newCamera(c configs.Stream, streams int, source ingest.Options, w wiring) (
 	fanout.Add("webrtc", preview, sink.Options{Policy: queue.DropOldest, Kinds: sink.Results})
 
 	feed := &feed{options: source, preview: preview, log: log}
+	feed.recorded = func(is bool) {
+		feed.stream.Recorded(is)
+		if bus.store == nil {
+			return
+		}
+		waits, policy := is || !live, queue.DropOldest
+		if waits {
+			policy = queue.Wait
+		}
+		publisher.Hold(waits)
+		fanout.SetPolicy("nats", policy)
+	}
 	feed.options.Counters = &ingest.Counters{}
 	feed.stream = stream.New(stream.Config{
 		Name: c.Name, Run: newRunID(), Live: live, Source: feed,
@@ -129,6 +141,8 @@ type feed struct {
 	preview *rtc.Stream
 	log     *slog.Logger
 	trouble string // told last; "" while it is up
+
+	recorded func(bool) // told of each source that is open whether it can wait
 }
 
 // Run implements stream.Source.
@@ -143,7 +157,7 @@ func (f *feed) Run(ctx context.Context, emit func(*frames.Picture) error) error 
 			f.log.Info("stream is up", "size", fmt.Sprintf("%d×%d", e.Info.Width, e.Info.Height))
 			f.preview.Source(e.Info.Preview())
 			f.trouble = ""
-			f.stream.Recorded(!e.Info.Live)
+			f.recorded(!e.Info.Live)
 			f.stream.Up(ctx)
 		case ingest.Down:
 			if trouble := e.Err.Error(); trouble != f.trouble { // it is tried again and again, and mostly fails alike

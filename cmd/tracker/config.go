@@ -29,6 +29,11 @@ func newConfigCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for i, s := range config.Streams {
+				if _, err := startPrompts(s.Prompts); err != nil {
+					return usageError{fmt.Errorf("%s: streams[%d].%w", args[0], i, err)}
+				}
+			}
 			_, err = fmt.Fprintf(command.OutOrStdout(), "%s: valid, streams: %d\n", args[0], len(config.Streams))
 			return err
 		},

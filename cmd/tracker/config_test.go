@@ -17,6 +17,7 @@ func TestConfigCheckNamesThePlace(t *testing.T) {
 		"valid":       {"streams:\n  - {name: gate, url: 'testscene:'}\n", exitDone, ": valid, streams: 1\n"},
 		"jetstream":   {"streams:\n  - {name: gate, url: 'testscene:'}\nnats: {jetstream: true}\n", exitDone, ": valid, streams: 1\n"},
 		"auto":        {"streams:\n  - {name: gate, url: 'testscene:', prompts: [{auto: true}]}\n", exitDone, ": valid, streams: 1\n"},
+		"huge mask":   {"streams:\n  - {name: gate, url: 'testscene:', prompts: [{mask: {size: [1000000000, 1000000000], counts: '221O'}}]}\n", exitUsage, path + ": streams[0].prompts[0].mask: "},
 		"unknown key": {"streams:\n  - name: gate\n    url: 'testscene:'\n    polcy: newest\n", exitUsage, path + ":4:5: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,16 +27,17 @@ var (
 	errTerminated  = errors.New("told to end")
 )
 
-// execute runs the command that the arguments name, reports its error in one line, and returns the exit status.
+// execute builds the commands, runs the one that the arguments name, reports its error in one line, and returns the exit status.
 //
 // The command's context is cancelled by Ctrl-C or SIGTERM. A command that thereupon ends as it should returns nil; one that
-// leaves its work undone returns the context's error. A second signal ends the process at once. Writing to a pipe that nobody
+// leaves its work undone returns the context's error. So it is from the first moment on that is ours. A second signal ends the process at once. Writing to a pipe that nobody
 // reads any more is an error like another.
-func execute(root *cobra.Command) int {
-	// What a command has to say goes to stdout; libraries are heard from warnings on. The service has a logger of its own.
-	slog.SetDefault(slog.New(slog.NewTextHandler(root.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})))
+func execute(commands func() *cobra.Command) int {
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
+	root := commands()
+	// What a command has to say goes to stdout; libraries are heard from warnings on. The service has a logger of its own.
+	slog.SetDefault(slog.New(slog.NewTextHandler(root.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})))
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
 	started := false

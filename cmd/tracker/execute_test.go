@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,12 +23,13 @@ import (
 func call(t *testing.T, stdin string, arguments ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	root := tracker()
+	commands := func() *cobra.Command { return root }
 	var out, complaints bytes.Buffer
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)
 	root.SetErr(&complaints)
 	root.SetArgs(arguments)
-	status = execute(root)
+	status = execute(commands)
 	return out.String(), complaints.String(), status
 }
 
@@ -110,7 +113,7 @@ func TestErrorsOfSeveralLinesAreJoined(t *testing.T) {
 	root.AddCommand(&cobra.Command{Use: "break", RunE: func(*cobra.Command, []string) error {
 		return errors.Join(errors.New("first"), errors.New("second"))
 	}})
-	if status := execute(root); status != exitFailed || stderr.String() != "tracker break: first second\n" {
+	if status := execute(func() *cobra.Command { return root }); status != exitFailed || stderr.String() != "tracker break: first second\n" {
 		t.Errorf("exit status %d, stderr %q", status, stderr.String())
 	}
 }
@@ -121,20 +124,37 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	root := newRoot()
+	commands := func() *cobra.Command {
+		if slices.Contains(os.Args, "early") { // it takes its time to begin
+			signals := make(chan os.Signal, 1)
+			signal.Notify(signals, syscall.SIGTERM)
+			os.Stdout.WriteString("ready\n")
+			<-signals
+		}
+		return root
+	}
 	for name, end := range map[string]func(context.Context) error{
 		"serve": func(ctx context.Context) error { <-ctx.Done(); return nil },
 		"work":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 		"tell":  func(context.Context) error { _, err := fmt.Println("more"); return err },
-		"hang":  func(ctx context.Context) error { <-ctx.Done(); os.Stdout.WriteString("ending\n"); select {} },
+		"early": func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(10 * time.Second):
+				return errors.New("the signal was not heard")
+			}
+		},
+		"hang": func(ctx context.Context) error { <-ctx.Done(); os.Stdout.WriteString("ending\n"); select {} },
 	} {
 		root.AddCommand(&cobra.Command{Use: name, RunE: func(command *cobra.Command, _ []string) error {
-			if name != "tell" {
+			if name != "tell" && name != "early" {
 				os.Stdout.WriteString("ready\n")
 			}
 			return end(command.Context())
 		}})
 	}
-	os.Exit(execute(root))
+	os.Exit(execute(commands))
 }
 
 func TestAClosedStdoutIsOneLineAndStatusOne(t *testing.T) {
@@ -165,6 +185,7 @@ func TestSignalsEndTheCommand(t *testing.T) {
 		"SIGTERM ends a service well":          {"serve", []os.Signal{syscall.SIGTERM}, exitDone, ""},
 		"Ctrl-C leaves work undone":            {"work", []os.Signal{os.Interrupt}, exitInterrupted, "tracker work: interrupted\n"},
 		"SIGTERM leaves work undone":           {"work", []os.Signal{syscall.SIGTERM}, exitInterrupted, "tracker work: interrupted\n"},
+		"SIGTERM before it has begun":          {"early", []os.Signal{syscall.SIGTERM}, exitInterrupted, "tracker early: interrupted\n"},
 		"a second Ctrl-C does not wait":        {"hang", []os.Signal{os.Interrupt, os.Interrupt}, exitInterrupted, ""},
 		"Ctrl-C after SIGTERM does not either": {"hang", []os.Signal{syscall.SIGTERM, os.Interrupt}, exitInterrupted, ""},
 	} {

@@ -11,7 +11,7 @@ import (
 	"maskstream/model/ort"
 )
 
-func main() { os.Exit(execute(tracker())) }
+func main() { os.Exit(execute(tracker)) }
 
 func tracker() *cobra.Command {
 	root := newRoot()

@@ -130,7 +130,7 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, change
 	group.Go(func() error { return bus.run(running) })
 	group.Go(func() error {
 		// Whoever holds a lock for ever holds the statuses up, too.
-		if err := systemd.FromEnvironment(os.Getenv).Run(running, func() { service.Statuses() }); err != nil {
+		if err := systemd.FromEnvironment(os.Getenv).Run(running, log, func() { service.Statuses() }); err != nil {
 			log.Warn("the service manager does not listen", "error", err)
 		}
 		return nil

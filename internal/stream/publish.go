@@ -105,7 +105,7 @@ func (e *encoding) stopped(ctx, told context.Context) {
 		event.Code, event.Reason = "", cmp.Or(reasonOf(context.Cause(told)), "the stream was told to end")
 	}
 	if err := e.event(last, event); err != nil {
-		e.stream.config.Log.Debug("nobody hears of the stream's end", "stream", e.Stream, "error", err)
+		e.stream.config.Log.Debug("nobody hears of the stream's end", "error", err)
 	}
 }
 

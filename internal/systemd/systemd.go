@@ -2,13 +2,14 @@
 // alive, that it ends. Under no service manager nothing is said.
 //
 //	manager := systemd.FromEnvironment(os.Getenv)
-//	err := manager.Run(ctx, alive) // once everything is up; until ctx ends
+//	err := manager.Run(ctx, log, alive) // once everything is up; until ctx ends
 package systemd
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strconv"
 	"strings"
@@ -31,9 +32,9 @@ func FromEnvironment(getenv func(string) string) Manager {
 }
 
 // Run says that the process is ready, and then, where there is a watchdog, every half of its time that it is alive: each time
-// after alive has returned, which hangs where the process does. When ctx ends it says that the process ends, and returns nil.
-// An error is that the service manager could not be told.
-func (m Manager) Run(ctx context.Context, alive func()) error {
+// after alive has returned, which hangs where the process does. A time that fails is logged, and the next one may not. When ctx ends
+// it says that the process ends, and returns nil. An error is that the service manager could not be told of the beginning or the end.
+func (m Manager) Run(ctx context.Context, log *slog.Logger, alive func()) error {
 	if m.socket == "" {
 		<-ctx.Done()
 		return nil
@@ -47,13 +48,16 @@ func (m Manager) Run(ctx context.Context, alive func()) error {
 		defer ticker.Stop()
 		tick = ticker.C
 	}
+	told := true
 	for {
 		select {
 		case <-tick:
 			alive()
-			if err := m.tell("WATCHDOG=1"); err != nil {
-				return err
+			err := m.tell("WATCHDOG=1")
+			if err != nil && told { // not for every one of an outage
+				log.Warn("the service manager does not hear that the process is alive, trying on", "error", err)
 			}
+			told = err == nil
 		case <-ctx.Done():
 			return m.tell("STOPPING=1")
 		}

@@ -1,7 +1,9 @@
 package systemd
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"testing"
 	"time"
 )
+
+var quiet = slog.New(slog.DiscardHandler)
 
 // listen is a service manager's end.
 func listen(t *testing.T, name string) *net.UnixConn {
@@ -53,7 +57,7 @@ func TestTheServiceManagerHearsReadyAliveAndTheEnd(t *testing.T) {
 		ended := make(chan error, 1)
 		var asked atomic.Int32
 		m := FromEnvironment(environment(map[string]string{"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "20000"}))
-		go func() { ended <- m.Run(ctx, func() { asked.Add(1) }) }()
+		go func() { ended <- m.Run(ctx, quiet, func() { asked.Add(1) }) }()
 		for _, want := range []string{"READY=1", "WATCHDOG=1", "WATCHDOG=1"} {
 			if got := heard(t, manager); got != want {
 				t.Errorf("heard %q, want %q", got, want)
@@ -80,7 +84,7 @@ func TestAProcessThatHangsIsNotSaidToBeAlive(t *testing.T) {
 	hangs, hung, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	m := FromEnvironment(environment(map[string]string{"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "2000"}))
 	ask := sync.OnceFunc(func() { close(hung) })
-	go func() { ended <- m.Run(ctx, func() { ask(); <-hangs }) }()
+	go func() { ended <- m.Run(ctx, quiet, func() { ask(); <-hangs }) }()
 	if got := heard(t, manager); got != "READY=1" {
 		t.Errorf("heard %q", got)
 	}
@@ -101,13 +105,50 @@ func TestAProcessThatHangsIsNotSaidToBeAlive(t *testing.T) {
 func TestNobodyIsToldNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := FromEnvironment(environment(nil)).Run(ctx, nil); err != nil {
+	if err := FromEnvironment(environment(nil)).Run(ctx, quiet, nil); err != nil {
 		t.Error(err)
 	}
 	for _, socket := range []string{"/none/notify", "vsock:2:1"} {
-		err := FromEnvironment(environment(map[string]string{"NOTIFY_SOCKET": socket})).Run(t.Context(), nil)
+		err := FromEnvironment(environment(map[string]string{"NOTIFY_SOCKET": socket})).Run(t.Context(), quiet, nil)
 		if err == nil || !strings.Contains(err.Error(), "systemd: telling READY=1 to "+socket) {
 			t.Errorf("%s: %v", socket, err)
 		}
+	}
+}
+
+func TestAProcessThatWasNotHeardOnceIsSaidToBeAliveAgain(t *testing.T) {
+	name := "@maskstream-test-deaf-" + filepath.Base(t.TempDir())
+	manager := listen(t, name)
+	ctx, cancel := context.WithCancel(t.Context())
+	var log bytes.Buffer
+	asked, ended := make(chan struct{}), make(chan error, 1)
+	m := FromEnvironment(environment(map[string]string{"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "2000"}))
+	go func() { ended <- m.Run(ctx, slog.New(slog.NewTextHandler(&log, nil)), func() { asked <- struct{}{} }) }()
+	if got := heard(t, manager); got != "READY=1" {
+		t.Errorf("heard %q", got)
+	}
+	manager.Close()
+	for range 3 { // before the third, nobody has heard of the first two
+		select {
+		case <-asked:
+		case err := <-ended:
+			t.Fatalf("it has ended: %v", err)
+		}
+	}
+	manager = listen(t, name)
+	go func() {
+		for range asked {
+		}
+	}()
+	if got := heard(t, manager); got != "WATCHDOG=1" {
+		t.Errorf("heard %q", got)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	close(asked)
+	if n := strings.Count(log.String(), "trying on"); n != 1 {
+		t.Errorf("it is said %d times: %s", n, log.String())
 	}
 }
