@@ -65,13 +65,16 @@ func TestCamerasAreReadOverEveryTransport(t *testing.T) {
 				if i := r.Info(); !i.Live || !strings.HasPrefix(i.Codec, map[string]string{"h264": "h264", "h265": "hevc"}[codec]) || i.Width != 160 || i.Height != 90 {
 					t.Errorf("%+v", i)
 				}
-				last := time.Duration(-1)
+				last, back := time.Duration(-1), 0
 				for range 5 {
 					p, err := r.Next(t.Context())
 					if err != nil {
 						t.Fatal(err)
 					}
 					if p.Meta.PTS <= last {
+						back++ // the camera's first report of its clock may set its times anew; Run makes them grow
+					}
+					if back > 1 {
 						t.Errorf("%v after %v", p.Meta.PTS, last)
 					}
 					last = p.Meta.PTS
