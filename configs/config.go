@@ -13,22 +13,34 @@ type Config struct {
 
 // Stream is one source with what is tracked on it.
 type Stream struct {
-	Name         string   `yaml:"name"`
-	URL          URL      `yaml:"url"` // rtsp, http(s), a file, a folder, /dev/video0, testscene:
-	Username     string   `yaml:"username"`
-	Password     Secret   `yaml:"password"`
-	PasswordFile string   `yaml:"password_file"` // excludes Password
-	Transport    string   `yaml:"transport"`     // tcp, udp, auto
-	Policy       string   `yaml:"policy"`        // newest, every
-	Model        string   `yaml:"model"`
-	Device       string   `yaml:"device"` // auto, cpu, cuda, cuda:N
-	History      int      `yaml:"history"`
-	HistoryBytes Size     `yaml:"history_bytes"` // 0: no limit
-	Offload      Offload  `yaml:"offload"`
-	Memory       Memory   `yaml:"memory"`
-	LostAfter    Duration `yaml:"lost_after"`
-	Auto         bool     `yaml:"auto"`    // objects found on the first frame; excludes Prompts
-	Prompts      []Prompt `yaml:"prompts"` // on the first frame
+	Name         string    `yaml:"name"`
+	URL          URL       `yaml:"url"` // rtsp, http(s), a file, a folder, /dev/video0, testscene:
+	Username     string    `yaml:"username"`
+	Password     Secret    `yaml:"password"`
+	PasswordFile string    `yaml:"password_file"` // excludes Password
+	Transport    string    `yaml:"transport"`     // tcp, udp, auto, http
+	TLS          CameraTLS `yaml:"tls"`
+	Timeout      Duration  `yaml:"timeout"` // for connecting, and for the next picture of what is no file
+	Loop         bool      `yaml:"loop"`    // a file starts over at its end
+	Policy       string    `yaml:"policy"`  // newest, every
+	Model        string    `yaml:"model"`
+	ModelConfig  string    `yaml:"model_config"` // upstream's YAML; empty: the model is recognised by its weights
+	Device       string    `yaml:"device"`       // auto, cpu, cuda, cuda:N
+	History      int       `yaml:"history"`
+	HistoryBytes Size      `yaml:"history_bytes"` // 0: as much as there is room for
+	NetworkBytes Size      `yaml:"network_bytes"` // 0: a share of the machine's memory
+	HostBytes    Size      `yaml:"host_bytes"`    // 0: a share of the machine's memory
+	Offload      Offload   `yaml:"offload"`
+	Memory       Memory    `yaml:"memory"`
+	LostAfter    Duration  `yaml:"lost_after"`
+	Auto         bool      `yaml:"auto"`    // objects found on the first frame; excludes Prompts
+	Prompts      []Prompt  `yaml:"prompts"` // on the first frame
+}
+
+// CameraTLS says whose word is taken for a camera at rtsps:// or another source over TLS.
+type CameraTLS struct {
+	CAFile string `yaml:"ca_file"` // empty: the system's authorities
+	Verify bool   `yaml:"verify"`
 }
 
 // Offload says what is kept in host memory although the network runs on a GPU.
@@ -67,8 +79,14 @@ type NATS struct {
 	Frames          bool   `yaml:"frames"`
 	Batch           Batch  `yaml:"batch"`
 	JetStream       bool   `yaml:"jetstream"`
-	CredentialsFile string `yaml:"credentials_file"`
+	Store           Store  `yaml:"store"`
+	Spool           Spool  `yaml:"spool"`
+	Username        string `yaml:"username"` // excludes the three files below and a user in the URL, as each of them does the others
+	Password        Secret `yaml:"password"`
+	PasswordFile    string `yaml:"password_file"` // excludes Password
 	TokenFile       string `yaml:"token_file"`
+	NkeyFile        string `yaml:"nkey_file"`
+	CredentialsFile string `yaml:"credentials_file"`
 	TLS             TLS    `yaml:"tls"`
 }
 
@@ -79,9 +97,25 @@ type Batch struct {
 	Age   Duration `yaml:"age"` // 0: no limit
 }
 
-// TLS names the certificate authority of the server; empty takes the system's.
+// Store is the JetStream stream that keeps what is published.
+type Store struct {
+	Name     string   `yaml:"name"`   // empty: the prefix, with _ for its dots
+	Manage   bool     `yaml:"manage"` // create it where no stream takes the subjects
+	MaxAge   Duration `yaml:"max_age"`
+	MaxBytes Size     `yaml:"max_bytes"`
+}
+
+// Spool is where messages wait that JetStream has not taken yet.
+type Spool struct {
+	Folder string `yaml:"folder"` // empty: in the user's state folder
+	Bytes  Size   `yaml:"bytes"`
+}
+
+// TLS names PEM files.
 type TLS struct {
-	CAFile string `yaml:"ca_file"`
+	CAFile   string `yaml:"ca_file"`   // the authority of the server's certificate; empty: the system's
+	CertFile string `yaml:"cert_file"` // what we show; with KeyFile, or neither
+	KeyFile  string `yaml:"key_file"`
 }
 
 // HTTP is the control and preview server.
@@ -111,6 +145,8 @@ func Default() *Config {
 			URL:    "nats://127.0.0.1:4222",
 			Prefix: "tracker",
 			Batch:  Batch{Count: 1, Bytes: 256 << 10},
+			Store:  Store{Manage: true, MaxAge: Duration(24 * time.Hour), MaxBytes: 1 << 30},
+			Spool:  Spool{Bytes: 256 << 20},
 		},
 		HTTP:   HTTP{Listen: "127.0.0.1:8080"},
 		WebRTC: WebRTC{UDP: "127.0.0.1:8189", Mode: "locked"},
@@ -122,6 +158,8 @@ func Default() *Config {
 func DefaultStream() Stream {
 	return Stream{
 		Transport: "tcp",
+		TLS:       CameraTLS{Verify: true},
+		Timeout:   Duration(10 * time.Second),
 		Policy:    "newest",
 		Model:     "nano",
 		Device:    "auto",

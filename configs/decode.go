@@ -57,10 +57,13 @@ func (d *decoder) syntax(err error) error {
 		return fmt.Errorf("%s: no YAML: %w", d.file, err)
 	}
 	p := located.GetToken().Position
-	return fmt.Errorf("%s:%d:%d: no YAML: %s", d.file, p.Line, p.Column, located.GetMessage())
+	return fmt.Errorf("%s:%d:%d: no YAML: %s", d.file, p.Line, p.Column, userfile.PlainYAML(located.GetMessage()))
 }
 
 func (d *decoder) place(node ast.Node) string {
+	if d.file == request {
+		return d.file
+	}
 	p := node.GetToken().Position
 	return fmt.Sprintf("%s:%d:%d", d.file, p.Line, p.Column)
 }
@@ -76,11 +79,11 @@ func (d *decoder) value(node ast.Node, v reflect.Value, path string) error {
 	case *ast.AliasNode:
 		target, ok := d.anchors[n.Value.GetToken().Value]
 		if !ok {
-			return fmt.Errorf("%s: %s refers to an anchor that was not set before", d.place(node), n.Value.GetToken().Value)
+			return fmt.Errorf("%s: a * refers to an anchor, and there is none of this name before: put text that begins with * in quotes", d.place(node))
 		}
 		return d.value(target, v, path)
 	case *ast.TagNode:
-		return fmt.Errorf("%s: tags such as %s have no meaning here: leave it out", d.place(node), n.Start.Value)
+		return fmt.Errorf("%s: tags (!…) have no meaning here: put text that begins with ! in quotes", d.place(node))
 	case *ast.NullNode:
 		d.origins[path] = d.place(node)
 		return nil // the default stays

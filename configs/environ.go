@@ -34,7 +34,7 @@ func environ(env []string, config *Config, origins map[string]string) error {
 			return err
 		}
 		if !found {
-			return fmt.Errorf("environment variable %s sets no key%s", name, didYouMean(name, variableNames(config)))
+			return fmt.Errorf("environment variable %s sets no key%s", strings.ToValidUTF8(name, "?"), didYouMean(name, variableNames(config)))
 		}
 	}
 	return nil

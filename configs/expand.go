@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,7 +12,10 @@ import (
 // expander replaces ${VAR} and ${file:/path} in a value; $${ stands for a plain ${.
 type expander func(text string) (string, error)
 
-var reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
+var (
+	reference = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
+	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
 
 // newExpander looks variables up in env, which has the form of os.Environ. What a reference yields is not expanded again.
 func newExpander(env []string) expander {
@@ -34,10 +38,12 @@ func newExpander(env []string) expander {
 func resolve(match string, env []string) (string, error) {
 	name, closed := strings.CutSuffix(strings.TrimPrefix(match, "${"), "}")
 	switch path, isFile := strings.CutPrefix(name, "file:"); {
-	case !closed || name == "":
-		return "", fmt.Errorf("%s is not closed or empty: write ${NAME}, or $${ for a plain ${", match)
+	case !closed: // it may be a part of a password, and is not shown
+		return "", errors.New("a ${ is not closed: write ${NAME}, or $${ for a plain ${")
 	case isFile:
 		return ReadSecret(path)
+	case !variable.MatchString(name):
+		return "", errors.New("what stands in ${…} is no name of a variable: write ${NAME} or ${file:/path}, or $${ for a plain ${")
 	}
 	for i := len(env) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(env[i], name+"="); ok {

@@ -55,7 +55,7 @@ func setScalar(v reflect.Value, text string) error {
 		*field = d
 		return err
 	case *Size:
-		s, err := parseSize(text)
+		s, err := ParseSize(text)
 		*field = s
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -48,7 +49,9 @@ func parse(name string, text []byte, env []string) (*Config, error) {
 	if err := environ(env, config, d.origins); err != nil {
 		return nil, err
 	}
-	config.takeAuto()
+	for i := range config.Streams {
+		config.Streams[i].takeAuto()
+	}
 	if err := (validator{file: name, origins: d.origins}).config(config); err != nil {
 		return nil, err
 	}
@@ -56,12 +59,9 @@ func parse(name string, text []byte, env []string) (*Config, error) {
 }
 
 // takeAuto moves "auto: true" from the list of prompts, where it may stand as well, to the stream.
-func (c *Config) takeAuto() {
-	for i := range c.Streams {
-		s := &c.Streams[i]
-		if len(s.Prompts) == 1 && s.Prompts[0].Auto && s.Prompts[0].empty() {
-			s.Auto, s.Prompts = true, nil
-		}
+func (s *Stream) takeAuto() {
+	if len(s.Prompts) == 1 && s.Prompts[0].Auto && s.Prompts[0].empty() {
+		s.Auto, s.Prompts = true, nil
 	}
 }
 
@@ -71,5 +71,5 @@ func (c *Config) Redacted() string {
 	if err != nil {
 		panic("configs: a Config always marshals: " + err.Error())
 	}
-	return string(text)
+	return strings.ReplaceAll(string(text), "${", "$${") // what stands in a value by now is meant as it is
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 var (
@@ -37,6 +38,14 @@ func CheckStreamName(name string) error {
 	return nil
 }
 
+// CheckPrefix refuses what cannot begin a NATS subject.
+func CheckPrefix(prefix string) error {
+	if !tokens.MatchString(prefix) {
+		return fmt.Errorf("prefix %q: use tokens of A–Z a–z 0–9 _ - with dots between", prefix)
+	}
+	return nil
+}
+
 // CheckURL refuses a source whose protocol is not on the list. Text without a protocol is a path.
 func CheckURL(u URL) error {
 	if u == "" {
@@ -57,6 +66,10 @@ func CheckURL(u URL) error {
 	}
 	if parsed.User != nil && strings.Count(rest, "@") > 1 { // the source would refuse it, once it is too late
 		return fmt.Errorf("%s has more than one @: percent-encode it in the password (%%40), or give user and password as keys of their own", u)
+	}
+	// An unescaped / ? or # ends what looks like the host, so that in user:12#34@host the host is user and the port 12.
+	if authority, behind, _ := strings.Cut(rest, parsed.Host); parsed.User == nil && authority == "" && parsed.Port() != "" && strings.Contains(behind, "@") {
+		return fmt.Errorf("%s has an @ behind its first / ? or #: percent-encode special characters of the password, or give user and password as keys of their own; an @ of the path is %%40", u)
 	}
 	if port, err := strconv.Atoi(parsed.Port()); err == nil && (port < 1 || port > 65535) {
 		return fmt.Errorf("%s: port %d lies not in 1…65535", u, port)
@@ -94,8 +107,8 @@ func (v validator) oneOf(path, value string, known ...string) error {
 }
 
 func (v validator) config(c *Config) error {
-	if len(c.Streams) == 0 {
-		return v.errorf("streams", "no stream: name at least one source")
+	if c.Streams == nil {
+		return v.errorf("streams", "no stream: name at least one source, or write streams: [] where all of them are added by request")
 	}
 	names := map[string]bool{}
 	for i := range c.Streams {
@@ -141,6 +154,10 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".username", "the URL has a user already: give it in one place")
 	case (s.Password != "" || s.PasswordFile != "") && s.Username == "" && !s.URL.hasUser():
 		return v.errorf(path+".username", "there is a password and no username")
+	case s.Timeout < Duration(100*time.Millisecond):
+		return v.errorf(path+".timeout", "%v: at least 100ms", time.Duration(s.Timeout))
+	case s.TLS.CAFile != "" && !s.TLS.Verify:
+		return v.errorf(path+".tls.ca_file", "verify: false takes any certificate: leave one of both out")
 	case s.Model == "":
 		return v.errorf(path+".model", "empty: nano or a checkpoint file")
 	case !device.MatchString(s.Device):
@@ -148,13 +165,13 @@ func (v validator) stream(path string, s *Stream) error {
 	case s.History < 1 || s.History > 1_000_000:
 		return v.errorf(path+".history", "%d: keep 1 to 1000000 frames", s.History)
 	case s.HistoryBytes < 0:
-		return v.errorf(path+".history_bytes", "%d: a size, or 0 for no limit", s.HistoryBytes)
+		return v.errorf(path+".history_bytes", "%d: a size, or 0 for as much as there is room for", s.HistoryBytes)
 	case s.Memory.MaxConditioning != -1 && s.Memory.MaxConditioning < 2:
 		return v.errorf(path+".memory.max_conditioning", "%d: at least 2, or -1 for all", s.Memory.MaxConditioning)
 	case s.Auto && len(s.Prompts) > 0:
 		return v.errorf(path+".auto", "auto and prompts exclude each other")
 	}
-	if err := v.oneOf(path+".transport", s.Transport, "tcp", "udp", "auto"); err != nil {
+	if err := v.oneOf(path+".transport", s.Transport, "tcp", "udp", "auto", "http"); err != nil {
 		return err
 	}
 	if err := v.oneOf(path+".policy", s.Policy, "newest", "every"); err != nil {
@@ -200,35 +217,6 @@ func (v validator) prompt(path string, p *Prompt) error {
 		return v.errorf(path+".box", "%v: the first corner has to be left of and above the second", p.Box)
 	case p.Mask != nil && (p.Mask.Size[0] < 1 || p.Mask.Size[1] < 1 || p.Mask.Counts == ""):
 		return v.errorf(path+".mask", "size is [height, width], counts COCO's string")
-	}
-	return nil
-}
-
-func (v validator) nats(n *NATS) error {
-	for part := range strings.SplitSeq(string(n.URL), ",") {
-		u, err := url.Parse(strings.TrimSpace(part))
-		if err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
-			return v.errorf("nats.url", "%s: write nats://host:4222 (or tls, ws, wss), percent-encoded, several with commas", n.URL)
-		}
-		if n.Embedded && !loopback(u.Hostname()) {
-			return v.errorf("nats.url", "the embedded server listens on loopback only, not on %s", u.Hostname())
-		}
-	}
-	switch {
-	case n.Embedded && strings.Contains(string(n.URL), ","):
-		return v.errorf("nats.url", "the embedded server has one address, here are several")
-	case n.Embedded && n.URL.Port() > math.MaxUint16:
-		return v.errorf("nats.url", "%d is no port: they go to 65535", n.URL.Port())
-	case !tokens.MatchString(n.Prefix):
-		return v.errorf("nats.prefix", "%q: tokens of A–Z a–z 0–9 _ - with dots between", n.Prefix)
-	case n.Batch.Count < 1:
-		return v.errorf("nats.batch.count", "%d: at least 1", n.Batch.Count)
-	case n.Batch.Bytes < 1024:
-		return v.errorf("nats.batch.bytes", "%d: at least 1KiB", n.Batch.Bytes)
-	case n.CredentialsFile != "" && n.TokenFile != "":
-		return v.errorf("nats.token_file", "credentials_file and token_file exclude each other")
-	case n.Embedded && (n.CredentialsFile != "" || n.TokenFile != "" || n.TLS.CAFile != ""):
-		return v.errorf("nats.embedded", "the embedded server takes no credentials and no TLS")
 	}
 	return nil
 }

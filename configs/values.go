@@ -61,19 +61,20 @@ var secretAssignment = regexp.MustCompile(`(?i)((?:pass(?:word|wd)?|pwd|token|ke
 func redactURL(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
+		// Where the scheme is forgotten or mistyped, as in admin:password@host, the password is still there.
+		if at := strings.LastIndexByte(text, '@'); at >= 0 && strings.Contains(text[:at], ":") {
+			return hidden + text[at:]
+		}
 		return text
 	}
-	rest, query, hasQuery := strings.Cut(rest, "?")
-	// A password may hold an unescaped slash, so everything up to the last @ goes.
+	// A password may hold an unescaped slash or question mark, so everything up to the last @ goes.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = hidden + "@" + rest[at+1:]
 	}
+	rest, query, hasQuery := strings.Cut(rest, "?")
 	rest = secretAssignment.ReplaceAllString(rest, "${1}"+hidden)
 	if !hasQuery {
 		return scheme + "://" + rest
-	}
-	if at := strings.LastIndexByte(query, '@'); at >= 0 && !strings.Contains(rest, "@") {
-		return scheme + "://" + hidden + "@" + query[at+1:] // the question mark was part of the password
 	}
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
@@ -144,7 +145,8 @@ func (s Size) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%dB", int64(s)), nil
 }
 
-func parseSize(text string) (Size, error) {
+// ParseSize reads a size as it is written in a configuration, at least 0.
+func ParseSize(text string) (Size, error) {
 	for _, unit := range sizeUnits {
 		number, ok := strings.CutSuffix(text, unit.suffix)
 		if !ok {

@@ -16,6 +16,8 @@ const (
 	Forbidden        Code = "forbidden"
 	NotFound         Code = "not_found"
 	MethodNotAllowed Code = "method_not_allowed"
+	NotAcceptable    Code = "not_acceptable"
+	UnsupportedType  Code = "unsupported_media_type"
 	Conflict         Code = "conflict"
 	Busy             Code = "busy"
 	TooLarge         Code = "too_large"
@@ -38,6 +40,10 @@ func (c Code) HTTPStatus() int {
 		return http.StatusNotFound
 	case MethodNotAllowed:
 		return http.StatusMethodNotAllowed
+	case NotAcceptable:
+		return http.StatusNotAcceptable
+	case UnsupportedType:
+		return http.StatusUnsupportedMediaType
 	case Conflict, Busy:
 		return http.StatusConflict
 	case TooLarge:

@@ -52,6 +52,7 @@ type fakeStream struct {
 	options  []string
 	err      error // what the next verb answers
 	stall    bool  // verbs wait for their context
+	webrtc   *WebRTCStatus
 }
 
 func newFake(width, height int) *fakeStream {
@@ -152,6 +153,7 @@ func (f *fakeStream) Status() StreamStatus {
 		Counters: Counters{Decoded: 7, Dropped: []DropCount{{"queue", "busy", 3}}, LastFrame: time.Unix(1700000000, 0), Latency: []StageLatency{{"infer", latency}},
 			Sinks: []sink.Stats{{Name: "nats", Written: 5, Dropped: 2}}, Past: PastCounters{Frames: 30, Bytes: 5000, NotKept: 1, CaughtUp: 8, Reversed: 9},
 			Pools: []PoolStats{{"network", tensor.Stats{LiveBytes: 70, IdleBytes: 60, MovedIn: 50}}}}}
+	s.WebRTC = f.webrtc
 	for _, o := range f.result(rle.Forward).Objects {
 		s.Objects = append(s.Objects, ObjectStatus{ID: o.ID, State: o.State, Area: o.Area, BBox: o.BBox})
 	}

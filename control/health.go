@@ -19,6 +19,7 @@ type readiness struct {
 
 type streamReady struct {
 	State StreamState `json:"state"`
+	Code  string      `json:"code,omitempty"`
 	Error string      `json:"error,omitempty"`
 }
 
@@ -26,7 +27,7 @@ type streamReady struct {
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	answer := readiness{Down: []string{}, Streams: map[string]streamReady{}, Parts: map[string]string{}}
 	for _, status := range s.service.Statuses() {
-		answer.Streams[status.Name] = streamReady{status.State, status.Error}
+		answer.Streams[status.Name] = streamReady{status.State, status.Code, status.Error}
 		if finished := status.State == Ended && status.Error == ""; status.State != Up && !finished {
 			answer.Down = append(answer.Down, status.Name)
 		}

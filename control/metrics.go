@@ -9,8 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"maskstream/sink"
 )
 
 // Collector adds metrics to /metrics; it is asked at every scrape, from any goroutine.
@@ -59,38 +57,11 @@ func BuildMetrics(version string) Collector {
 	}, func() float64 { return 1 })
 }
 
-// natsMetrics is what a connection did.
-type natsMetrics struct {
-	connection                                         *sink.Connection
-	connected, published, bytes, reconnects, unwritten family
-}
-
-// NATSMetrics collects what a connection did.
-func NATSMetrics(connection *sink.Connection) Collector {
-	return &natsMetrics{
-		connection: connection,
-		connected:  gauge("tracker_nats_connected", "Whether the NATS server is reached."),
-		published:  counter("tracker_nats_publish_total", "Messages, by what became of them.", "result"),
-		bytes:      counter("tracker_nats_publish_bytes_total", "Bytes of headers and data."),
-		reconnects: counter("tracker_nats_reconnects_total", "Times the connection came back."),
-		unwritten:  gauge("tracker_nats_buffered_bytes", "Bytes not yet written to the socket."),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (m *natsMetrics) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, to) }
-
-// Collect implements prometheus.Collector.
-func (m *natsMetrics) Collect(to chan<- prometheus.Metric) {
-	s := m.connection.Stats()
-	to <- m.connected.sample(flag(s.Connected))
-	to <- m.published.sample(float64(s.Published), "ok")
-	to <- m.published.sample(float64(s.Down), "disconnected")
-	to <- m.published.sample(float64(s.TooLarge), "too_large")
-	to <- m.published.sample(float64(s.Failed), "error")
-	to <- m.bytes.sample(float64(s.Bytes))
-	to <- m.reconnects.sample(float64(s.Reconnects))
-	to <- m.unwritten.sample(float64(s.Buffered))
+// SessionMetrics says how many viewers of the WebRTC preview there are, connecting ones among them.
+func SessionMetrics(viewers func() int) Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tracker_webrtc_sessions", Help: "Sessions of the WebRTC preview, of all streams, from the offer on.",
+	}, func() float64 { return float64(viewers()) })
 }
 
 func flag(b bool) float64 {

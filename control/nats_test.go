@@ -188,8 +188,8 @@ func TestServiceDescribesItselfAndFollowsTheStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the stream to be gone", func() bool {
-		_, err := nc.Request("site.tracker.ctl.gate.status", nil, time.Second)
-		return errors.Is(err, nats.ErrNoResponders)
+		reply, err := nc.Request("site.tracker.ctl.gate.status", nil, time.Second)
+		return err == nil && reply.Header.Get(micro.ErrorCodeHeader) == "404"
 	})
 	ask(t, nc, "yard.status", "")
 	if reply, err := nc.Request("$SRV.PING.tracker", nil, 5*time.Second); err != nil || !strings.Contains(string(reply.Data), `"name":"tracker"`) {

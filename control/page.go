@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-//go:embed page/index.html page/page.css page/page.js page/icon.svg
+//go:embed page/index.html page/page.css page/*.js page/icon.svg
 var pageFiles embed.FS
 
 // isPage says whether a path belongs to the page's own files.

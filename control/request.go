@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strings"
 
+	"maskstream/configs"
 	"maskstream/rle"
 )
 
@@ -33,10 +35,18 @@ func (f *FrameRef) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// decode reads exactly one JSON object into v.
-func decode(body []byte, v any) error {
+// checkLength bounds what a request may cost.
+func checkLength(body []byte) error {
 	if len(body) > BodyLimit {
 		return Errorf(TooLarge, "the body has %d bytes: at most %d", len(body), BodyLimit)
+	}
+	return nil
+}
+
+// decode reads exactly one JSON object into v.
+func decode(body []byte, v any) error {
+	if err := checkLength(body); err != nil {
+		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -48,12 +58,26 @@ func decode(body []byte, v any) error {
 		if errors.As(err, &e) {
 			return e
 		}
-		return Errorf(BadRequest, "the body is not what the verb takes: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return Errorf(BadRequest, "the body is not what the verb takes: %s", wrong(err))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Errorf(BadRequest, "something follows the JSON object in the body")
 	}
 	return nil
+}
+
+// wrong says what is wrong with JSON without the words of Go: its types are no concern of whoever wrote it.
+func wrong(err error) string {
+	forms := map[string]string{
+		"object": "a whole number", "objects": "[1, 2]", "frames": "a whole number", "epoch": "a whole number",
+		"points": "[[x, y]]", "labels": "[1]", "box": "[x0, y0, x1, y1]", "clear_old_points": "true or false",
+		"mask": `{"size": [height, width], "counts": "…"}`, "mask.size": "[height, width]", "mask.counts": "a text",
+	}
+	var e *json.UnmarshalTypeError
+	if !errors.As(err, &e) || forms[e.Field] == "" {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	return fmt.Sprintf("%s: it takes %s, found %s", e.Field, forms[e.Field], e.Value)
 }
 
 // decodeNothing takes an empty body or an empty object.
@@ -140,6 +164,18 @@ func decodeDiscover(body []byte) ([]byte, error) {
 		return nil, Errorf(BadRequest, "options: %.40s is not a JSON object", wire.Options)
 	}
 	return wire.Options, nil
+}
+
+// decodeStream validates a stream that is to be added under a name.
+func decodeStream(name string, body []byte) (configs.Stream, error) {
+	if err := decode(body, &map[string]json.RawMessage{}); err != nil {
+		return configs.Stream{}, err
+	}
+	stream, err := configs.ParseStream(name, body)
+	if err != nil {
+		return configs.Stream{}, Errorf(BadRequest, "%v", err)
+	}
+	return stream, nil
 }
 
 // decodePrompt validates a prompt for a picture of size [height, width].

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // route is one line of the control table.
@@ -48,6 +50,7 @@ func (s *Server) routes() http.Handler {
 	for _, path := range []string{"/preview/{file}", "/healthz", "/readyz", "/metrics"} {
 		methods[path] = []string{http.MethodGet}
 	}
+	maps.Copy(methods, s.whepRoutes(mux))
 	for path, known := range methods {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(known, ", "))
@@ -138,6 +141,7 @@ func writeError(w http.ResponseWriter, e *Error) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Time", strconv.FormatInt(time.Now().UnixMilli(), 10)) // for the page, whose clock may be another
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

@@ -19,6 +19,7 @@ type ServerOptions struct {
 	AllowOrigins []string // other pages that may use the API, "https://host[:port]"
 	Checks       []Check  // of readiness, besides the streams
 	Collectors   []Collector
+	Live         Live // nil where there is no WebRTC preview
 	Log          *slog.Logger
 }
 
@@ -71,6 +72,12 @@ func NewServer(service *Service, o ServerOptions) (*Server, error) {
 
 // URL is where the page is.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// Loopback says that only this machine reaches the page.
+func (s *Server) Loopback() bool {
+	host, _, err := net.SplitHostPort(s.listener.Addr().String())
+	return err == nil && loopback(host)
+}
 
 // Run serves until ctx ends, lets requests under way finish, and closes what does not end by itself, such as previews.
 func (s *Server) Run(ctx context.Context) error {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"maskstream/configs"
 	"maskstream/frames"
 )
 
@@ -30,22 +31,52 @@ const (
 )
 
 // callTimeout bounds a request: the stream may be in the middle of a long step, or stuck. Looking at a whole picture takes longer than
-// any other step.
+// any other step, and so does loading a model.
 const (
-	callTimeout     = 10 * time.Second
-	discoverTimeout = time.Minute
+	callTimeout = 10 * time.Second
+	longTimeout = time.Minute
 )
+
+func (v Verb) timeout() time.Duration {
+	switch v {
+	case Discover, Add, Drop:
+		return longTimeout
+	}
+	return callTimeout
+}
 
 // Service knows the streams by name and is the one table of verbs behind every door. Safe for concurrent use.
 type Service struct {
 	mu      sync.RWMutex
 	streams map[string]Stream
 	changed chan struct{} // closed and replaced where streams are added and dropped
+	keeper  Keeper        // nil: streams are neither added nor dropped by request
+}
+
+// Keeper runs streams for whoever asks to add and drop them. Its methods are called from any goroutine, and add and drop the stream
+// here as well. Errors that are an *Error reach the client as they are, others as "internal".
+type Keeper interface {
+	// Add runs a stream. One of the same name that runs with another configuration is restarted, and one that runs with this
+	// configuration is left alone. The configuration is valid.
+	Add(ctx context.Context, stream configs.Stream) error
+	// Drop ends a stream and waits until nothing of it is left.
+	Drop(ctx context.Context, name string) error
 }
 
 // NewService has no streams.
 func NewService() *Service {
 	return &Service{streams: map[string]Stream{}, changed: make(chan struct{})}
+}
+
+// Keep says who adds and drops streams by request. Before the doors open.
+func (s *Service) Keep(keeper Keeper) { s.keeper = keeper }
+
+// Put makes a stream known, in the place of one that had its name.
+func (s *Service) Put(name string, stream Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[name] = stream
+	s.tell()
 }
 
 // Add makes a stream known; a name is used once.
@@ -137,11 +168,7 @@ func (s *Service) Preview(name string) (http.Handler, error) {
 // Call does one verb. body is the JSON of contract.md's table, empty where the verb takes none; reply marshals to JSON.
 // Every error is an *Error.
 func (s *Service) Call(ctx context.Context, verb Verb, name string, body []byte) (reply any, err error) {
-	timeout := callTimeout
-	if verb == Discover {
-		timeout = discoverTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, verb.timeout())
 	defer cancel()
 	if reply, err = s.call(ctx, verb, name, body); err != nil {
 		return nil, toError(err)
@@ -156,7 +183,7 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 			Streams []StreamStatus `json:"streams"`
 		}{s.Statuses()}, decodeNothing(body)
 	case Add, Drop:
-		return nil, Errorf(NotSupported, "streams are not added or dropped while the service runs: edit its configuration and restart it")
+		return s.keep(ctx, verb, name, body)
 	}
 	stream, err := s.stream(name)
 	if err != nil {
@@ -207,4 +234,31 @@ func (s *Service) call(ctx context.Context, verb Verb, name string, body []byte)
 	case List, Add, Drop: // above
 	}
 	return nil, Errorf(NotFound, "there is no verb %q", fmt.Sprint(verb))
+}
+
+// keep adds or drops a stream.
+func (s *Service) keep(ctx context.Context, verb Verb, name string, body []byte) (any, error) {
+	if s.keeper == nil {
+		return nil, Errorf(NotSupported, "streams are not added or dropped while the service runs: edit its configuration and restart it")
+	}
+	if verb == Drop {
+		if err := decodeNothing(body); err != nil {
+			return nil, err
+		}
+		return struct {
+			Dropped string `json:"dropped"`
+		}{name}, s.keeper.Drop(ctx, name)
+	}
+	config, err := decodeStream(name, body)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.keeper.Add(ctx, config); err != nil {
+		return nil, err
+	}
+	stream, err := s.stream(name)
+	if err != nil { // dropped again
+		return nil, err
+	}
+	return describe(name, stream), nil
 }

@@ -70,7 +70,8 @@ const (
 type StreamStatus struct {
 	Name      string         `json:"name"`
 	State     StreamState    `json:"state"`
-	Error     string         `json:"error,omitempty"` // why it is down, without secrets
+	Code      string         `json:"code,omitempty"`  // why it is down, in a word: "auth_failed", "timeout", …
+	Error     string         `json:"error,omitempty"` // the same in a sentence, without secrets
 	Run       string         `json:"run"`
 	Epoch     int            `json:"epoch"`
 	Frame     int            `json:"frame"`
@@ -80,9 +81,27 @@ type StreamStatus struct {
 	Dropped   int64          `json:"dropped"`    // frames that a live stream left out
 	Viewers   int            `json:"viewers"`
 	Objects   []ObjectStatus `json:"objects"`
+	WebRTC    *WebRTCStatus  `json:"webrtc,omitempty"` // nil where there is no such preview
 
 	Counters Counters `json:"-"` // for metrics
 }
+
+// WebRTCStatus is how a stream's pictures reach a browser.
+type WebRTCStatus struct {
+	Viewers int    `json:"viewers"`
+	Mode    string `json:"mode"`             // locked or low-latency, where a viewer does not ask for the other
+	Video   string `json:"video"`            // VideoPassed, VideoCoded, or empty before the source is known
+	Reason  string `json:"reason,omitempty"` // why they are coded again
+
+	Dropped  map[string]int64 `json:"-"` // what viewers did not get, by reason; for metrics
+	Buffered int64            `json:"-"` // bytes
+}
+
+// What becomes of a stream's pictures.
+const (
+	VideoPassed = "passed through"
+	VideoCoded  = "coded again"
+)
 
 // ObjectStatus is one object of a stream.
 type ObjectStatus struct {
@@ -98,7 +117,8 @@ type Counters struct {
 	Decoded        int64
 	Dropped        []DropCount
 	DecodeErrors   int64
-	Reconnects     int64
+	Reconnects     map[string]int64 // times it was lost, by code
+	Failures       map[string]int64 // tries that failed, by code
 	TimestampJumps int64
 	MaskBytes      int64 // of counts
 	LastFrame      time.Time

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"maskstream/tensor"
@@ -139,9 +140,15 @@ func plainTaps(x, pixels, samples int) (at [4]int, weight [4]int64) {
 	return at, weight
 }
 
-// turn stands a picture upright, one quarter after another.
+// turn stands a picture upright: mirrored where it has to be, then one quarter after another.
 func turn(rgb [][3]byte, w, h int, r Rotation) ([][3]byte, int, int) {
-	for range r {
+	if r&Mirrored != 0 {
+		rgb = slices.Clone(rgb)
+		for y := range h {
+			slices.Reverse(rgb[y*w:][:w])
+		}
+	}
+	for range r.turn() {
 		turned := make([][3]byte, len(rgb))
 		for y := range h {
 			for x := range w {
@@ -224,6 +231,10 @@ func TestFramesEqualThePlainRoute(t *testing.T) {
 		{size{64, 64, 64}, Rotate90, BT709, false, 2},   // not resampled
 		{size{1601, 33, 32}, Rotate0, BT601, true, 1},   // segments longer than a lane holds
 		{size{1, 1, 32}, Rotate0, BT601, false, 1},
+		{size{53, 37, 64}, Mirrored, BT601, false, 1},
+		{size{131, 77, 64}, Mirrored | Rotate90, BT709, true, 2},
+		{size{131, 77, 64}, Mirrored | Rotate180, BT601, false, 1},
+		{size{64, 64, 64}, Mirrored | Rotate270, BT601, false, 1},
 		{size{100, 75, 30}, Rotate0, BT601, false, 1}, // no power of two
 	}
 	for name, format := range formats {

@@ -13,7 +13,7 @@ import (
 type Layer struct {
 	Mask   rle.Mask   // of the picture's size or of another, then it is stretched over the picture
 	Colour color.RGBA // see [Colour]
-	Label  string     // short, drawn at the top of the mask; empty draws none
+	Label  string     // short, drawn on top of the mask's largest part; empty draws none
 }
 
 // Layers are a result's objects, each with its mask, the colour of its id and the id as its label.
@@ -44,7 +44,7 @@ func Draw(img *image.RGBA, layers []Layer) {
 		if s, ok := stencilOf(l.Mask, img.Rect, contourWidth(img.Rect)); ok {
 			s.fill(img, l.Colour)
 			if l.Label != "" {
-				labels = append(labels, label{s.top(), l})
+				labels = append(labels, label{labelAt(l.Mask, img.Rect), l})
 			}
 		}
 	}
@@ -142,17 +142,8 @@ func (s stencil) fill(img *image.RGBA, c color.RGBA) {
 	}
 }
 
-// top is the middle of the highest row that is set.
-func (s stencil) top() image.Point {
-	row := s.bits[s.margin*s.stride+s.margin:][:s.bounds.Dx()]
-	first, last := -1, 0
-	for x, v := range row {
-		if v != 0 {
-			if first < 0 {
-				first = x
-			}
-			last = x
-		}
-	}
-	return s.bounds.Min.Add(image.Pt((first+last)/2, 0))
+// labelAt is the middle of the top edge of the mask's bulk, in a picture that the mask is stretched over.
+func labelAt(m rle.Mask, r image.Rectangle) image.Point {
+	box := bulk(m)
+	return r.Min.Add(image.Pt((box.Min.X+box.Max.X)*r.Dx()/(2*m.Width), box.Min.Y*r.Dy()/m.Height))
 }

@@ -24,7 +24,7 @@ func (t *Painter) Paint(p *Picture, dst *image.RGBA) (*image.RGBA, error) {
 	}
 	storedW, storedH := t.reduced(p.Width, p.Height)
 	w, h := storedW, storedH
-	if p.Rotation == Rotate90 || p.Rotation == Rotate270 {
+	if p.Rotation.sideways() {
 		w, h = h, w
 	}
 	if bounds := image.Rect(0, 0, w, h); dst == nil || dst.Rect != bounds || dst.Stride != 4*w {

@@ -12,7 +12,7 @@ import (
 
 func TestPaintedPixelsAreTheUprightBytes(t *testing.T) {
 	for _, format := range []Format{RGB24, Gray8, YUV420P, YUV422P, YUV444P, NV12} {
-		for _, rotation := range []Rotation{Rotate0, Rotate90, Rotate180, Rotate270} {
+		for rotation := range Mirrored * 2 {
 			p := pictureOf(format, 53, 37, func(p *Picture) { p.Rotation, p.Matrix = rotation, BT709 })
 			img, err := new(Painter).Paint(p, nil)
 			if err != nil {
@@ -32,7 +32,7 @@ func TestPaintedPixelsAreTheUprightBytes(t *testing.T) {
 }
 
 func TestPaintedPictureWithinALimitIsTheFilteredOne(t *testing.T) {
-	for _, rotation := range []Rotation{Rotate0, Rotate90, Rotate180, Rotate270} {
+	for rotation := range Mirrored * 2 {
 		p := pictureOf(YUV420P, 160, 90, func(p *Picture) { p.Rotation = rotation })
 		painter := Painter{Limit: 64}
 		img, err := painter.Paint(p, nil)
@@ -132,6 +132,27 @@ func TestRunsBeyondThePictureAreCutOff(t *testing.T) {
 	want.A = 0 // alpha is left as it was
 	if corner != want || img.RGBAAt(9, 4) != (color.RGBA{}) {
 		t.Errorf("corner %v, above %v", img.RGBAAt(9, 9), img.RGBAAt(9, 4))
+	}
+}
+
+func TestLabelStandsOnTheLargestPartAndNotOnASpeck(t *testing.T) {
+	ring := rle.Mask{Height: 60, Width: 80} // a frame around a hole is one part, found in two pieces that meet at its end
+	for at := range 60 * 80 {
+		p := image.Pt(at/60, at%60)
+		set := p.In(image.Rect(30, 20, 70, 50)) && !p.In(image.Rect(32, 22, 68, 48)) || p == image.Pt(3, 1) || p.In(image.Rect(31, 0, 70, 2))
+		if set != (len(ring.Runs)%2 == 0) || at == 0 {
+			ring.Runs = append(ring.Runs, 0)
+		}
+		ring.Runs[len(ring.Runs)-1]++
+	}
+	if err := ring.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if got := bulk(ring); got != image.Rect(30, 20, 70, 50) {
+		t.Errorf("the bulk is %v", got)
+	}
+	if got := labelAt(ring, image.Rect(0, 0, 160, 120)); got != image.Pt(100, 40) {
+		t.Errorf("in a picture twice as large the label is at %v", got)
 	}
 }
 

@@ -26,15 +26,18 @@ func (s *Store) Past(n int) *Past {
 func (p *Past) Len() int { return len(p.left) }
 
 // Take gives the newest frame that is left to the caller. The error wraps ErrGone where none is, and [tensor.ErrExhausted] where
-// there is no room to look at it; then it has been passed over.
+// there is no room to look at it; then it is still left.
 func (p *Past) Take() (*Frame, error) {
 	if len(p.left) == 0 {
 		return nil, ErrGone
 	}
 	last := len(p.left) - 1
-	kept := p.left[last]
-	p.left = p.left[:last]
-	return p.store.unpack(kept)
+	frame, err := p.store.unpack(p.left[last].Retain())
+	if err == nil {
+		p.left[last].Release()
+		p.left = p.left[:last]
+	}
+	return frame, err
 }
 
 // Release lets go of the frames that are left.

@@ -5,7 +5,6 @@
 package frames
 
 import (
-	"sync/atomic"
 	"time"
 
 	"maskstream/tensor"
@@ -32,7 +31,8 @@ const (
 	BT2020
 )
 
-// Rotation is how far a picture has to be turned clockwise to stand upright.
+// Rotation is how far a picture has to be turned clockwise to stand upright: one of the four turns, with Mirrored where it has
+// to be mirrored left to right before.
 type Rotation uint8
 
 const (
@@ -40,7 +40,15 @@ const (
 	Rotate90
 	Rotate180
 	Rotate270
+
+	Mirrored Rotation = 4
 )
+
+// turn is the rotation without the mirror.
+func (r Rotation) turn() Rotation { return r &^ Mirrored }
+
+// sideways says whether width and height change places.
+func (r Rotation) sideways() bool { return r&1 != 0 }
 
 // Picture is one decoded picture. It has references like a tensor (born with one, Retain to keep, Release when done); the
 // last release hands the planes back to whoever owns them.
@@ -53,14 +61,16 @@ type Picture struct {
 	FullRange     bool
 	Rotation      Rotation
 	Meta          Meta
+	Coded         *Coded // as it came, where a browser can play its source so; else nil
 
 	free       func()
-	references atomic.Int32
+	references tensor.References
 }
 
 // Meta says which picture of which run this is.
 type Meta struct {
 	Epoch    int           // grows at a reconnect, a new size, a backward jump of time or a loop
+	Began    string        // why the epoch did: "reconnect", "size", "time" or "loop"; empty for the first
 	Frame    int           // counts decoded pictures within the epoch, from 0
 	PTS      time.Duration // presentation time, as the source says
 	Captured time.Time     // the camera's own clock, zero where it sends none
@@ -71,34 +81,26 @@ type Meta struct {
 // Own gives p its one reference and returns it; free is called with the last release and may be nil.
 func (p *Picture) Own(free func()) *Picture {
 	p.free = free
-	p.references.Store(1)
+	p.references.Born()
 	return p
 }
 
 // Retain adds a reference and returns p.
 func (p *Picture) Retain() *Picture {
-	if p.references.Add(1) <= 1 {
-		panic("frames: picture retained after its last release")
-	}
+	p.references.Retain()
 	return p
 }
 
 // Release takes a reference; nil is ignored.
 func (p *Picture) Release() {
-	if p == nil {
-		return
-	}
-	switch n := p.references.Add(-1); {
-	case n < 0:
-		panic("frames: picture released twice")
-	case n == 0 && p.free != nil:
+	if p != nil && p.references.Release() && p.free != nil {
 		p.free()
 	}
 }
 
 // DisplaySize is the size after rotation: the one masks have and people see.
 func (p *Picture) DisplaySize() (width, height int) {
-	if p.Rotation == Rotate90 || p.Rotation == Rotate270 {
+	if p.Rotation.sideways() {
 		return p.Height, p.Width
 	}
 	return p.Width, p.Height
@@ -110,33 +112,25 @@ type Frame struct {
 	Picture *Picture       // for drawing and its Meta
 	Index   int            // number of the processed frame, given by the track goroutine: distances in memory count these
 
-	references atomic.Int32
+	references tensor.References
 }
 
 // NewFrame takes ownership of pixels and picture.
 func NewFrame(pixels *tensor.Tensor, picture *Picture) *Frame {
 	f := &Frame{Pixels: pixels, Picture: picture}
-	f.references.Store(1)
+	f.references.Born()
 	return f
 }
 
 // Retain adds a reference and returns f.
 func (f *Frame) Retain() *Frame {
-	if f.references.Add(1) <= 1 {
-		panic("frames: frame retained after its last release")
-	}
+	f.references.Retain()
 	return f
 }
 
 // Release takes a reference; the last one releases pixels and picture. Nil is ignored.
 func (f *Frame) Release() {
-	if f == nil {
-		return
-	}
-	switch n := f.references.Add(-1); {
-	case n < 0:
-		panic("frames: frame released twice")
-	case n == 0:
+	if f != nil && f.references.Release() {
 		f.Pixels.Release()
 		f.Picture.Release()
 	}

@@ -95,14 +95,22 @@ func blend(dst, a, b floats, t float32) {
 // place says where row o of a picture in stored orientation goes in an upright one of w×h: its pixel j belongs at
 // base + j·step.
 func place(r Rotation, o, w, h int) (base, step int) {
-	switch r {
-	case Rotate90:
-		return w - 1 - o, w
-	case Rotate180:
-		return w*h - 1 - o*w, -1
-	case Rotate270:
-		return (h-1)*w + o, -w
-	case Rotate0:
+	length := w // of the row
+	if r.sideways() {
+		length = h
 	}
-	return o * w, 1
+	switch r.turn() {
+	case Rotate90:
+		base, step = w-1-o, w
+	case Rotate180:
+		base, step = w*h-1-o*w, -1
+	case Rotate270:
+		base, step = (h-1)*w+o, -w
+	default:
+		base, step = o*w, 1
+	}
+	if r&Mirrored != 0 {
+		return base + (length-1)*step, -step
+	}
+	return base, step
 }

@@ -1,14 +1,32 @@
 package frames
 
-import "fmt"
+import (
+	"fmt"
+	"hash/maphash"
+)
 
 // check says whether the planes hold what the picture's size and format promise, so that the inner loops need not.
 func (p *Picture) check() error {
 	if p.Width <= 0 || p.Height <= 0 {
 		return fmt.Errorf("frames: picture of %d×%d pixels", p.Width, p.Height)
 	}
+	if p.Format > NV12 {
+		return fmt.Errorf("frames: unknown picture format %d; bring it to one of frames.Format in ingest", p.Format)
+	}
+	widths, rows := p.extents()
+	for i, w := range widths {
+		if w > 0 && (p.Strides[i] < w || len(p.Planes[i]) < p.Strides[i]*(rows[i]-1)+w) {
+			return fmt.Errorf("frames: plane %d of a %d×%d picture has %d bytes in rows of %d, needs %d rows of %d",
+				i, p.Width, p.Height, len(p.Planes[i]), p.Strides[i], rows[i], w)
+		}
+	}
+	return nil
+}
+
+// extents are the bytes of a row and the rows of each plane; 0 bytes where there is no such plane.
+func (p *Picture) extents() (widths, rows [3]int) {
 	half := (p.Width + 1) / 2
-	widths, rows := [3]int{p.Width}, [3]int{p.Height}
+	widths, rows = [3]int{p.Width}, [3]int{p.Height}
 	switch p.Format {
 	case Gray8:
 	case RGB24:
@@ -24,16 +42,21 @@ func (p *Picture) check() error {
 		rows[1], rows[2] = p.Height, p.Height
 	case NV12:
 		widths[1], rows[1] = 2*half, (p.Height+1)/2
-	default:
-		return fmt.Errorf("frames: unknown picture format %d; bring it to one of frames.Format in ingest", p.Format)
 	}
+	return widths, rows
+}
+
+// Sum tells pictures apart by their pixels: equal ones have equal sums under one seed. Pictures without planes have one sum.
+func (p *Picture) Sum(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	widths, rows := p.extents()
 	for i, w := range widths {
-		if w > 0 && (p.Strides[i] < w || len(p.Planes[i]) < p.Strides[i]*(rows[i]-1)+w) {
-			return fmt.Errorf("frames: plane %d of a %d×%d picture has %d bytes in rows of %d, needs %d rows of %d",
-				i, p.Width, p.Height, len(p.Planes[i]), p.Strides[i], rows[i], w)
+		for y := 0; y < rows[i] && (y+1)*p.Strides[i] <= len(p.Planes[i])+p.Strides[i]-w && w > 0; y++ {
+			h.Write(p.plane(i, y, w))
 		}
 	}
-	return nil
+	return h.Sum64()
 }
 
 // plane is n bytes of row y of plane i.

@@ -113,6 +113,20 @@ func (s *Store) evict() []*Frame {
 	return evicted
 }
 
+// DropOldest lets go of the oldest frame that is kept, but never of the newest.
+func (s *Store) DropOldest() {
+	s.mu.Lock()
+	if len(s.kept) < 2 {
+		s.mu.Unlock()
+		return
+	}
+	oldest := s.kept[0]
+	s.kept = slices.Delete(s.kept, 0, 1)
+	s.bytes -= oldest.bytes()
+	s.mu.Unlock()
+	oldest.Release()
+}
+
 // At returns the frame with that index, with a reference for the caller. The error wraps ErrGone where it was never added or is
 // gone, and [tensor.ErrExhausted] where there is no room to look at it.
 func (s *Store) At(index int) (*Frame, error) {

@@ -89,16 +89,21 @@ func nearest(f astiav.PixelFormat) layout {
 	return layout{frames.RGB24, astiav.PixelFormatRgb24, true}
 }
 
-// rotationOf reads a display matrix; flips and other angles than quarters are not followed.
+// rotationOf reads a display matrix: rows (a b u), (c d v), (x y w), by which a point (x, y) is shown at (ax+cy, bx+dy). Angles
+// between quarters become the nearest one.
 func rotationOf(sideData []byte) frames.Rotation {
 	m, err := astiav.NewDisplayMatrixFromBytes(sideData)
 	if err != nil {
 		return frames.Rotate0
 	}
-	angle := m.Rotation() // clockwise, in degrees
-	if math.IsNaN(angle) {
+	a, b, c, d := float64(int32(m[0])), float64(int32(m[1])), float64(int32(m[3])), float64(int32(m[4]))
+	mirrored := frames.Rotate0
+	if a*d-b*c < 0 { // without the mirror the x axis is shown the other way round
+		a, b, mirrored = -a, -b, frames.Mirrored
+	}
+	if a == 0 && b == 0 {
 		return frames.Rotate0
 	}
-	quarters := int(math.Round(angle/90)) % 4
-	return frames.Rotation((quarters + 4) % 4)
+	quarters := int(math.Round(math.Atan2(b, a) / (math.Pi / 2)))
+	return frames.Rotation((quarters+4)%4) | mirrored
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/asticode/go-astiav"
 )
 
 // resolve asks for the host's address in Go, where it can be cancelled; FFmpeg's own question cannot.
@@ -28,6 +31,9 @@ func resolve(ctx context.Context, o Options, t *target) error {
 	return nil
 }
 
+// passedDown are options that one protocol hands to the next below it and leaves where they were.
+var passedDown = []string{"tls_verify", "ca_file"}
+
 // inputOptions are FFmpeg's, by what valid on versions 5.1 to 7.
 func inputOptions(o Options, t *target) (kv [][2]string) {
 	// FFmpeg's own limits are a net under the interrupt's deadline, which knows what it was that ended.
@@ -38,24 +44,43 @@ func inputOptions(o Options, t *target) (kv [][2]string) {
 	case t.kind == kindFile:
 		return [][2]string{{"protocol_whitelist", "file,crypto,data"}}
 	case t.kind == kindDevice:
-		return nil
-	case t.scheme == "rtsp" || t.scheme == "rtsps":
+		return t.options
+	case t.rtsp():
 		kv = [][2]string{
 			{"timeout", later}, // not stimeout, not rw_timeout: neither bounds RTSP
-			{"allowed_media_types", "video"},
+			{"allowed_media_types", o.media},
 			{"max_delay", "500000"},
 			{"analyzeduration", "1000000"},
 		}
-		if o.Transport == "auto" {
+		switch {
+		case t.tunnelled(): // the tunnel is one connection, and the only one
+			return append(kv, [2]string{"rtsp_transport", "tcp"}, [2]string{"protocol_whitelist", "rtp,rtsp,tcp"})
+		case o.Transport == "auto":
 			kv = append(kv, [2]string{"rtsp_flags", "prefer_tcp"})
-		} else {
+		default:
 			kv = append(kv, [2]string{"rtsp_transport", o.Transport})
 		}
-	case t.scheme == "http" || t.scheme == "https":
-		kv = [][2]string{{"rw_timeout", later}}
-	case t.scheme == "udp" || t.scheme == "tcp" || t.scheme == "rtmp" || t.scheme == "rtmps":
+	case t.scheme == "https" || t.scheme == "rtmps":
+		kv = [][2]string{{"rw_timeout", later}, {"tls_verify", "1"}}
+		if o.AnyCertificate {
+			kv[1][1] = "0"
+		}
+		if o.CAFile != "" {
+			kv = append(kv, [2]string{"ca_file", o.CAFile})
+		}
+	case t.scheme == "http" || t.scheme == "udp" || t.scheme == "tcp" || t.scheme == "rtmp":
 		kv = [][2]string{{"rw_timeout", later}}
 	}
 	// A playlist from the network must not lead to local files.
 	return append(kv, [2]string{"protocol_whitelist", "rtp,srtp,rtsp,rtsps,udp,tcp,tls,crypto,http,https,httpproxy,rtmp,rtmps,srt,data"})
+}
+
+// unused is the first option that nobody has taken, and that is not passed down; nil where there is none.
+func unused(options *astiav.Dictionary) *astiav.DictionaryEntry {
+	every := astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)
+	left := options.Get("", nil, every)
+	for left != nil && slices.Contains(passedDown, left.Key()) {
+		left = options.Get("", left, every)
+	}
+	return left
 }

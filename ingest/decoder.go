@@ -19,8 +19,18 @@ type decoder struct {
 	context  *astiav.CodecContext
 	frame    *astiav.Frame
 	scaler   scaler
-	rotation frames.Rotation // of the stream; a frame may say otherwise
-	refused  int64           // packets
+	rotation frames.Rotation // of the stream
+	turned   frames.Rotation // of a frame that said otherwise, and of those after it up to the next key frame
+	refused  int64           // packets refused and pictures mended
+	last     look
+}
+
+// look is how the frame decoded last was, beside its pixels.
+type look struct {
+	format               astiav.PixelFormat
+	space                astiav.ColorSpace
+	colourRange          astiav.ColorRange
+	interlaced, topFirst bool
 }
 
 // decoded is a picture and its time in the stream's time base.
@@ -132,6 +142,7 @@ func direct(f astiav.PixelFormat) (l layout, ok bool) {
 
 // picture describes the frame's planes and keeps a reference of the frame, or of its conversion, for them.
 func (d *decoder) picture(f *astiav.Frame) (decoded, error) {
+	d.last = lookAt(f)
 	l, ok := direct(f.PixelFormat())
 	space, full := spaceOf(colourSpace(f), f.Height()), l.full || f.ColorRange() == astiav.ColorRangeJpeg
 	var own *astiav.Frame
@@ -156,16 +167,22 @@ func (d *decoder) picture(f *astiav.Frame) (decoded, error) {
 		}
 	}
 	p := &frames.Picture{
-		Width: f.Width(), Height: f.Height(), Format: l.format, Matrix: matrixOf(space), FullRange: full, Rotation: d.rotation,
+		Width: f.Width(), Height: f.Height(), Format: l.format, Matrix: matrixOf(space), FullRange: full,
 	}
 	if side := f.SideData(astiav.FrameSideDataTypeDisplaymatrix); side != nil {
-		p.Rotation = rotationOf(side.Data())
+		d.turned = rotationOf(side.Data())
+	} else if isKey(f) {
+		d.turned = d.rotation
 	}
+	p.Rotation = d.turned
 	strides := own.Linesize()
 	for i, size := range planeSizes(l.format, p.Width, p.Height) {
 		if size.width > 0 {
 			p.Planes[i], p.Strides[i] = plane(own, i, size.rows, size.width), strides[i]
 		}
+	}
+	if mended(f) {
+		d.refused++
 	}
 	at, timed := bestTimestamp(f)
 	return decoded{p.Own(own.Free), at, timed}, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -30,15 +29,18 @@ type demuxer struct {
 	watched context.Context // whose end cancels the interrupt
 	unwatch func() bool
 
-	clocks   clocks
-	draining bool
-	waiting  int   // packets still to be skipped for want of a key frame
-	read     int64 // packets of the stream
-	given    int64 // pictures
-	start    int64 // of a file, in the stream's time base: its times count from 0
-	pipe     int   // descriptor, -1 where there is none
-	opened   bool
-	closed   bool
+	clocks  clocks
+	coded   *codedPictures // nil where no browser could play them
+	waiting int            // packets still to be skipped for want of a key frame
+	read    int64          // packets of the stream
+	given   int64          // pictures
+	sought  bool           // somewhere: then read and given do not count what there is
+	start   int64          // of a recording, in the stream's time base: its times count from 0
+	end     error          // of reading: the end of the file, or what kept us from it
+	pipe    int            // descriptor, -1 where there is none
+	tunnel  *tunnel        // nil where FFmpeg connects by itself
+	opened  bool
+	closed  bool
 }
 
 // maxKeyframeWait is how many packets of a live source are skipped until a key frame: what comes before one is gray.
@@ -48,6 +50,9 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 	if err := resolve(ctx, o, t); err != nil {
 		return nil, err
 	}
+	if err := t.missing(); err != nil {
+		return nil, err
+	}
 	from, pipe := t.open, -1
 	if t.path != "" {
 		if pipe, err = openPipe(ctx, t); err != nil {
@@ -55,8 +60,15 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		}
 		from = pipeURL(pipe)
 	}
+	var through *tunnel
+	if t.tunnelled() {
+		if through, err = openTunnel(ctx, o, t); err != nil {
+			return nil, err
+		}
+		from = t.through(through)
+	}
 	ffmpegLog.hide(t.secrets)
-	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
+	d := &demuxer{target: t, timeout: o.Timeout, pipe: pipe, tunnel: through, input: astiav.AllocFormatContext(), packet: astiav.AllocPacket()}
 	d.interrupt = newInterrupt(d.input)
 	defer func() {
 		if err != nil {
@@ -80,11 +92,11 @@ func openDemuxer(ctx context.Context, o Options, t *target) (_ *demuxer, err err
 		format = astiav.FindInputFormat("v4l2")
 	}
 	if err := d.input.OpenInput(from, format, options); err != nil {
-		return nil, d.failure("opening", err)
+		return nil, explain(ctx, o, t, d.failure("opening", err))
 	}
 	d.opened = true
 	// FFmpeg ignores names it does not know, and an ignored time-out hangs for ever.
-	if left := options.Get("", nil, astiav.NewDictionaryFlags(astiav.DictionaryFlagIgnoreSuffix)); left != nil {
+	if left := unused(options); left != nil {
 		return nil, &Error{Op: "opening", Source: t.shown, Kind: ErrUnsupported, Detail: fmt.Sprintf("FFmpeg %s does not know the option %q here", FFmpegVersion(), left.Key())}
 	}
 	if err := d.input.FindStreamInfo(nil); err != nil {
@@ -127,6 +139,9 @@ func (d *demuxer) findVideo(o Options) error {
 			break
 		}
 	}
+	if name, unknown := unknownCodec(d.input.Streams()); d.stream == nil && unknown {
+		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrCodec, Detail: fmt.Sprintf("FFmpeg %s has no decoder for its video%s", FFmpegVersion(), name), Hint: "set the camera to H.264 or H.265"}
+	}
 	if d.stream == nil {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrNoVideo, Detail: "there is no video stream with a picture size", Hint: "check that the source has video"}
 	}
@@ -135,29 +150,30 @@ func (d *demuxer) findVideo(o Options) error {
 		return &Error{Op: "opening", Source: d.target.shown, Kind: ErrTooLarge, Detail: fmt.Sprintf("%d×%d is more than %d pixels", c.Width(), c.Height(), o.MaxPixels)}
 	}
 	duration := d.input.Duration()
-	switch {
-	case d.target.kind == kindNetwork && duration <= 0:
-		d.target.live = true
-	case d.target.kind == kindFile:
-		if start := d.stream.StartTime(); start > -1<<62 {
-			d.start = start
-		}
+	if d.target.kind == kindNetwork && !d.target.live {
+		d.target.live = !recorded(d.input)
 	}
 	if d.target.live {
 		d.waiting = maxKeyframeWait
+	} else if start := d.stream.StartTime(); start > -1<<62 {
+		d.start = start
 	}
 	var err error
 	if d.decoder, err = newDecoder(c, o, d.target.live); err != nil {
 		return d.failure("opening", err)
 	}
 	d.decoder.rotation = rotationOf(d.stream.SideData(astiav.PacketSideDataTypeDisplaymatrix))
+	d.decoder.turned = d.decoder.rotation
 	d.describe(c, duration)
+	if passed, _ := d.described.Preview(); passed {
+		d.coded = newCodedPictures(c.ExtraData())
+	}
 	return nil
 }
 
 func (d *demuxer) describe(c *astiav.CodecParameters, duration int64) {
 	i := Info{
-		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(),
+		Source: d.target.shown, Live: d.target.live, Container: d.input.InputFormat().Name(), Codec: c.CodecID().Name(), Profile: int(c.Profile()),
 		PixelFormat: c.PixelFormat().Name(), ColourSpace: spaceName(c.ColorSpace()), ColourRange: rangeName(c.ColorRange(), c.PixelFormat()),
 		Rotation: d.decoder.rotation, BFrames: reorderDelay(d.input, d.stream.Index()) > 0, Once: d.pipe >= 0,
 	}
@@ -195,11 +211,13 @@ func (d *demuxer) next(ctx context.Context) (*frames.Picture, error) {
 		case err == nil:
 			d.given++
 			d.stamp(p)
+			p.Coded = d.coded.take(p.timestamp)
 			return p.Picture, nil
 		case errors.Is(err, io.EOF):
 			if d.given == 0 {
 				return nil, &Error{Op: "reading", Source: d.target.shown, Kind: ErrCorrupt, Detail: "not one picture could be decoded", Hint: "check that the file is complete"}
 			}
+			d.warn()
 			return nil, io.EOF
 		case !errors.Is(err, errNeedsData):
 			return nil, d.failure("reading", err)
@@ -224,14 +242,7 @@ func (d *demuxer) feed() error {
 		if d.target.live && !errors.Is(err, astiav.ErrEof) {
 			return d.failure("reading", err)
 		}
-		// FFmpeg calls it the end of the file, too, where a file lacks what its table of contents has. Tables count a few more in
-		// some formats, which leave out pictures that did not change.
-		if promised := d.stream.NbFrames(); !errors.Is(err, astiav.ErrEof) || d.read < promised*9/10 {
-			slog.Warn("the file ends early", "source", d.target.shown, "pictures", d.read, "of", promised, "error", scrub(err.Error(), d.target.secrets))
-		}
-		if d.decoder.refused > 0 && !d.target.live {
-			slog.Warn("the file is damaged: some of it could not be decoded", "source", d.target.shown, "packets", d.decoder.refused)
-		}
+		d.end = err
 		d.decoder.drain()
 		return nil
 	case d.packet.StreamIndex() != d.stream.Index():
@@ -243,6 +254,7 @@ func (d *demuxer) feed() error {
 		return nil
 	}
 	d.waiting = 0
+	d.coded.add(d.packet)
 	if d.target.live {
 		d.clocks.add(d.packet.Pts(), clock{received: time.Now(), captured: cameraClock(d.packet)})
 	}
@@ -285,6 +297,9 @@ func (d *demuxer) close() {
 	}
 	if d.pipe >= 0 {
 		_ = unix.Close(d.pipe)
+	}
+	if d.tunnel != nil {
+		d.tunnel.close()
 	}
 	d.interrupt.free()
 	ffmpegLog.unhide(d.target.secrets)

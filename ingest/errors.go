@@ -15,9 +15,13 @@ var (
 	ErrInvalid     = errors.New("invalid source")
 	ErrNotFound    = errors.New("not found")
 	ErrUnreachable = errors.New("unreachable")
+	ErrRefused     = errors.New("refused by the server")
 	ErrAuth        = errors.New("access denied")
 	ErrTimeout     = errors.New("timed out")
+	ErrCertificate = errors.New("certificate not trusted")
+	ErrTLS         = errors.New("no TLS connection")
 	ErrUnsupported = errors.New("not supported")
+	ErrCodec       = errors.New("codec not supported")
 	ErrNoVideo     = errors.New("no video")
 	ErrCorrupt     = errors.New("damaged")
 	ErrTooLarge    = errors.New("picture too large")
@@ -46,6 +50,36 @@ func (e *Error) Error() string {
 // Unwrap is the sentinel.
 func (e *Error) Unwrap() error { return e.Kind }
 
+// codes name the sentinels for programs: in events, in the state of a stream, and as labels of metrics.
+var codes = []struct {
+	kind error
+	code string
+}{
+	{ErrInvalid, "invalid_source"},
+	{ErrNotFound, "not_found"},
+	{ErrUnreachable, "connection_failed"},
+	{ErrRefused, "refused"},
+	{ErrAuth, "auth_failed"},
+	{ErrTimeout, "timeout"},
+	{ErrCertificate, "tls_certificate"},
+	{ErrTLS, "tls_handshake"},
+	{ErrUnsupported, "unsupported"},
+	{ErrCodec, "codec_unsupported"},
+	{ErrNoVideo, "no_video"},
+	{ErrCorrupt, "damaged"},
+	{ErrTooLarge, "too_large"},
+}
+
+// Code is a word for the kind of error, of a small fixed set; empty where a context ended.
+func (e *Error) Code() string {
+	for _, c := range codes {
+		if errors.Is(e.Kind, c.kind) {
+			return c.code
+		}
+	}
+	return ""
+}
+
 // failure is the error of one FFmpeg call on a target. FFmpeg's own code is the last to be asked: it calls a time-out
 // invalid data.
 func (t *target) failure(ctx context.Context, op string, err error, expired bool, limit time.Duration) error {
@@ -71,11 +105,11 @@ func (t *target) failure(ctx context.Context, op string, err error, expired bool
 func (t *target) classify(code astiav.Error) (kind error, hint string) {
 	switch code {
 	case astiav.ErrHttpUnauthorized, astiav.ErrHttpForbidden:
-		return ErrAuth, "check username and password (a camera that asks for SHA-256 digests only is not supported)"
+		return ErrAuth, "check username and password"
 	case astiav.ErrHttpNotFound, astiav.ErrStreamNotFound:
 		return ErrNotFound, "check the path of the URL"
 	case astiav.ErrHttpBadRequest, astiav.ErrHttpOther4Xx, astiav.ErrHttpServerError:
-		return ErrUnreachable, "the server refuses; look into its log"
+		return ErrRefused, "look into the server's log"
 	case astiav.ErrDecoderNotFound, astiav.ErrDemuxerNotFound, astiav.ErrProtocolNotFound, astiav.ErrPatchwelcome, astiav.ErrOptionNotFound:
 		return ErrUnsupported, "this FFmpeg cannot read it; convert it with the ffmpeg command"
 	case astiav.ErrInvaliddata:
@@ -93,6 +127,8 @@ func (t *target) classify(code astiav.Error) (kind error, hint string) {
 		return ErrTimeout, "check that the source is on and the address is right"
 	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EPIPE, syscall.EIO:
 		return ErrUnreachable, "check that the source is on and the address is right"
+	case syscall.EPROTONOSUPPORT:
+		return ErrRefused, "the source does not offer this transport; try tcp or auto"
 	case syscall.EINVAL, syscall.ENOSYS:
 		return ErrUnsupported, ""
 	}

@@ -83,7 +83,6 @@ func FFmpegVersion() string { return C.GoString(C.av_version_info()) }
 // Levels of FFmpeg's messages.
 const (
 	ffmpegFatal   = C.AV_LOG_FATAL
-	ffmpegError   = C.AV_LOG_ERROR
 	ffmpegWarning = C.AV_LOG_WARNING
 	ffmpegVerbose = C.AV_LOG_VERBOSE
 )
@@ -137,6 +136,12 @@ func bestTimestamp(f *astiav.Frame) (t int64, ok bool) {
 	return t, t != C.AV_NOPTS_VALUE
 }
 
+// mended says that parts of the frame were lost and made up.
+func mended(f *astiav.Frame) bool {
+	c := frameOf(f)
+	return c.decode_error_flags != 0 || c.flags&C.AV_FRAME_FLAG_CORRUPT != 0
+}
+
 // colourSpace is the matrix in the frame's own words (ITU-T H.273).
 func colourSpace(f *astiav.Frame) astiav.ColorSpace {
 	return astiav.ColorSpace(frameOf(f).colorspace)
@@ -180,6 +185,30 @@ func fillPacket(p *astiav.Packet, data []byte) error {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(c.data)), len(data)), data)
 	c.flags |= C.AV_PKT_FLAG_KEY // or the PNG decoder adds the picture before
 	return nil
+}
+
+// seekBack makes the next packet one from which the decoder can begin, at or before a time in the stream's time base.
+func seekBack(context *astiav.FormatContext, stream int, at int64) error {
+	if code := C.av_seek_frame(formatOf(context), C.int(stream), C.int64_t(at), C.AVSEEK_FLAG_BACKWARD); code < 0 {
+		return astiav.Error(code)
+	}
+	return nil
+}
+
+// flush makes the decoder forget the packets before.
+func flush(context *astiav.CodecContext) { C.avcodec_flush_buffers(contextOf(context)) }
+
+// contextOf reads the one field of go-astiav's CodecContext, for which it has no UnsafePointer.
+func contextOf(context *astiav.CodecContext) *C.AVCodecContext {
+	return *(**C.AVCodecContext)(unsafe.Pointer(context))
+}
+
+// recorded says that what comes from the network is all there already: a playlist that has its end, or a file whose server
+// tells its size and lets us go to any part of it. A duration tells both, but for files that do not say theirs.
+func recorded(context *astiav.FormatContext) bool {
+	c := formatOf(context)
+	playlist := c.ctx_flags&C.AVFMTCTX_UNSEEKABLE != 0 || C.GoString(c.iformat.name) == "hls" || C.GoString(c.iformat.name) == "dash"
+	return c.duration > 0 || !playlist && c.pb != nil && c.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0 && C.avio_size(c.pb) > 0
 }
 
 // reorderDelay is how many pictures the codec holds back to put B-frames in order.

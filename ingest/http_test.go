@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -82,5 +83,44 @@ func TestContextOfOpenDoesNotEndTheReader(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	if n := readAll(t, r, nil); n != 5 {
 		t.Errorf("%d pictures", n)
+	}
+}
+
+func TestMotionJPEGCameraIsReadOverHTTP(t *testing.T) {
+	picture := ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=size=160x90", "-frames:v", "1", "-c:v", "mjpeg", "-f", "mjpeg", "-")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary=frame")
+		ticker := time.NewTicker(50 * time.Millisecond)
+		defer ticker.Stop()
+		for n := 0; n < 60; n++ {
+			fmt.Fprintf(w, "--frame\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n%s\r\n", len(picture), picture)
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-ticker.C:
+			}
+		}
+		<-r.Context().Done() // it stalls, connected
+	}))
+	defer server.Close()
+	r, err := Open(t.Context(), Options{URL: server.URL + "/video.mjpg", Timeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if i := r.Info(); !i.Live || i.Codec != "mjpeg" || i.Width != 160 {
+		t.Errorf("%+v", i)
+	}
+	for n := 0; ; n++ {
+		p, err := r.Next(t.Context())
+		if err == nil {
+			p.Release()
+			continue
+		}
+		if !errors.Is(err, ErrTimeout) || n < 50 {
+			t.Errorf("after %d pictures: %v", n, err)
+		}
+		break
 	}
 }

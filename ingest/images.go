@@ -116,6 +116,13 @@ func (s *images) next(context.Context) (*frames.Picture, error) {
 	return p, nil
 }
 
+func (s *images) seek(_ context.Context, pts time.Duration) error {
+	s.pending.Release()
+	s.pending = nil
+	s.position = min(int(rescale(int64(pts), imageRate, int64(time.Second))), len(s.files))
+	return nil
+}
+
 func (s *images) decode(i int) (*frames.Picture, error) {
 	path := s.files[i]
 	failed := func(kind error, detail, hint string) error {

@@ -15,8 +15,8 @@ import (
 // variable of the package.
 var ffmpegLog = logRouter{secrets: map[string]int{}, seen: map[uintptr]*repeated{}}
 
-// logRouter forwards FFmpeg's messages to slog: errors as Info, because what fails is also returned as an error or counted;
-// warnings as Debug. Every message text passes at most once in quietPeriod, and says how often it was held back.
+// logRouter forwards FFmpeg's messages to slog as Debug, because what fails is also returned as an error or counted; only what
+// FFmpeg calls fatal is a warning. Every message text passes at most once in quietPeriod, and says how often it was held back.
 type logRouter struct {
 	install sync.Once
 
@@ -41,7 +41,7 @@ func LogTo(logger *slog.Logger) {
 	ffmpegLog.logger = logger
 	ffmpegLog.mu.Unlock()
 	ffmpegLog.start()
-	highest := int(ffmpegError)
+	highest := int(ffmpegFatal)
 	if logger.Enabled(context.Background(), slog.LevelDebug) {
 		highest = ffmpegWarning
 	}
@@ -103,11 +103,8 @@ func (r *logRouter) forward(level int, id uintptr, line string, now time.Time) {
 		logger = slog.Default()
 	}
 	to := slog.LevelDebug
-	switch {
-	case level <= ffmpegFatal:
+	if level <= ffmpegFatal {
 		to = slog.LevelWarn
-	case level <= ffmpegError:
-		to = slog.LevelInfo
 	}
 	attributes := []any{"from", "ffmpeg"}
 	if held > 0 {

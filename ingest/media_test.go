@@ -410,3 +410,23 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// TestPicturesThatWereMendedAreCounted spoils slices only: every packet still gives a picture, parts of which are made up.
+func TestPicturesThatWereMendedAreCounted(t *testing.T) {
+	path := clip(t, "a.avi", append(smooth("320x180", 2), "-c:v", "mpeg4", "-q:v", "2", "-g", "5")...)
+	whole := readAll(t, open(t, path), nil)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := bytes.Index(data, []byte("movi")) + 3000; i < len(data)-4000; i += 4999 {
+		copy(data[i:], "\xff\xff\xff\xff")
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, path)
+	if n := readAll(t, r, nil); n != whole || r.Stats().DecodeErrors == 0 {
+		t.Errorf("%d of %d pictures, %+v", n, whole, r.Stats())
+	}
+}

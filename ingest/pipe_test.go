@@ -5,9 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func namedPipe(t *testing.T) string {
@@ -83,5 +86,72 @@ func TestImagesThatAreNoFilesAreRefused(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), Options{URL: folder}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestStandardInputIsReadAsAPipeAndAsAFile replaces this process's standard input, as a shell does.
+func TestStandardInputIsReadAsAPipeAndAsAFile(t *testing.T) {
+	path := clip(t, "a.ts", append(smooth("160x90", 1), "-c:v", "mpeg2video")...)
+	before, err := unix.Dup(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Dup2(before, 0)
+		_ = unix.Close(before)
+	})
+	read := func(name string, once bool) {
+		t.Helper()
+		r, err := Open(t.Context(), Options{URL: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if i := r.Info(); i.Once != once || i.Live || i.Source != name {
+			t.Errorf("%+v", i)
+		}
+		if n := readAll(t, r, nil); n != 10 {
+			t.Errorf("%s: %d pictures", name, n)
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := unix.Dup2(int(file.Fd()), 0); err != nil {
+		t.Fatal(err)
+	}
+	read("pipe:0", false)
+	read("-", false)
+
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := unix.Dup2(int(out.Fd()), 0); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = in.Write(data)
+		_ = in.Close()
+	}()
+	read("pipe:0", true)
+
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if err := unix.Dup2(int(null.Fd()), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{URL: "pipe:0"}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "pipe the video in") {
+		t.Errorf("no input: %v", err)
 	}
 }

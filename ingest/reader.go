@@ -11,12 +11,18 @@ import (
 // Options say what to read and how. Only URL is needed.
 type Options struct {
 	// URL is a file, a folder of .png and .jpg named by numbers, an image, an rtsp, http, rtmp, srt, udp or tcp URL,
-	// /dev/video0, or testscene: with the options of [ParseTestScene].
+	// /dev/video0, also with ?video_size=1280x720&framerate=30&input_format=mjpeg, pipe:0 or - for standard input, or
+	// testscene: with the options of [ParseTestScene].
 	URL string
 	// Username and Password go before those in the URL; they need no encoding, and are never shown.
 	Username, Password string
-	// Transport of RTSP: "tcp" (default), "udp", or "auto" (TCP first).
+	// Transport of RTSP: "tcp" (default), "udp", "auto" (TCP first), or "http" (RTSP tunnelled in HTTP). It is always TCP for rtsps.
 	Transport string
+	// CAFile is a PEM file of the authorities that may have signed the server's certificate, or of that certificate itself.
+	// Empty: the system's.
+	CAFile string
+	// AnyCertificate takes whatever certificate the server shows: whoever stands between reads the password.
+	AnyCertificate bool
 	// Timeout bounds connecting, and the wait for the next picture of a source that is not a file. Default 10 s.
 	Timeout time.Duration
 	// Threads of the decoder; 0 lets FFmpeg choose for files and is 1 for live sources.
@@ -25,19 +31,29 @@ type Options struct {
 	MaxPixels int
 	// Loop makes [Run] start a file over at its end, as a new epoch.
 	Loop bool
+	// Counters are counted up by [Run]; nil for none.
+	Counters *Counters
 	// RetryFirst and RetryMax bound the pauses between [Run]'s attempts. Default 1 s and 30 s.
 	RetryFirst, RetryMax time.Duration
+
+	media string // what RTSP is asked for
 }
 
 func (o Options) withDefaults() Options {
 	if o.Transport == "" {
 		o.Transport = "tcp"
 	}
+	if o.media == "" {
+		o.media = "video" // sound would cost bandwidth, and nobody hears it
+	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
 	}
 	if o.MaxPixels <= 0 {
 		o.MaxPixels = 8192 * 8192
+	}
+	if o.Counters == nil {
+		o.Counters = &Counters{}
 	}
 	if o.RetryFirst <= 0 {
 		o.RetryFirst = time.Second
@@ -58,6 +74,7 @@ type Info struct {
 	Live          bool
 	Container     string
 	Codec         string
+	Profile       int    // of the codec, by its own number
 	PixelFormat   string // FFmpeg's name of what the decoder gives
 	ColourSpace   string // FFmpeg's name; "unspecified" follows the height
 	ColourRange   string // "tv", "pc", or "unspecified"
@@ -69,13 +86,15 @@ type Info struct {
 // Stats count what a reader did.
 type Stats struct {
 	Frames       int64 // pictures handed out
-	DecodeErrors int64 // packets the decoder refused
+	DecodeErrors int64 // packets the decoder refused, and pictures it had to mend
 }
 
 // source is one way to get pictures. One goroutine calls its methods.
 type source interface {
 	// next returns a picture with one reference, or io.EOF. Its Meta is complete but for Epoch and Frame.
 	next(ctx context.Context) (*frames.Picture, error)
+	// seek makes next go on at or before pts.
+	seek(ctx context.Context, pts time.Duration) error
 	info() Info
 	decodeErrors() int64
 	close()
@@ -134,6 +153,11 @@ func (r *Reader) Next(ctx context.Context) (*frames.Picture, error) {
 	r.frames++
 	return p, nil
 }
+
+// Seek makes Next go on earlier or later: with a picture at or before pts from which decoding can begin. Containers know such
+// places more or less exactly, so that the caller has to look at where it is. A source that can only be read forwards says
+// [ErrUnsupported].
+func (r *Reader) Seek(ctx context.Context, pts time.Duration) error { return r.source.seek(ctx, pts) }
 
 // rtpTime counts 90 kHz, as the preview track does.
 func rtpTime(pts time.Duration) uint32 {

@@ -15,28 +15,31 @@ import (
 	"time"
 
 	"maskstream/frames"
+	"maskstream/ingest/cameratest"
 )
 
 func TestCameraIsReadOverTCP(t *testing.T) {
-	c := startCamera(t, "127.0.0.1:0", cameraClip(t, "320x180"), "", "")
-	defer c.close()
-	r := open(t, "rtsp://"+c.address+"/main")
+	c := cameratest.Start(t, cameratest.Options{Size: "320x180"})
+	r := open(t, c.URL())
 	if i := r.Info(); !i.Live || i.Codec != "h264" || i.Width != 320 || i.Height != 180 || i.BFrames {
 		t.Errorf("%+v", i)
 	}
-	last := time.Duration(-1)
+	last, back := time.Duration(-1), 0
 	for i := range 30 {
 		p, err := r.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Meta.Frame != i || p.Meta.PTS <= last || time.Since(p.Meta.Received) > 2*time.Second {
+		if p.Meta.PTS <= last {
+			back++ // the camera's first report of its clock may set its times anew; Run makes them grow
+		}
+		if p.Meta.Frame != i || back > 1 || time.Since(p.Meta.Received) > 2*time.Second {
 			t.Errorf("picture %d: %+v after %v", i, p.Meta, last)
 		}
 		last = p.Meta.PTS
 		p.Release()
 	}
-	if _, err := Open(t.Context(), Options{URL: "rtsp://" + c.address + "/other"}); !errors.Is(err, ErrNotFound) {
+	if _, err := Open(t.Context(), Options{URL: "rtsp://" + c.Address + "/other"}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("another path: %v", err)
 	}
 }
@@ -67,9 +70,8 @@ func TestPasswordWithEverySpecialCharacterWorksAndIsNeverShown(t *testing.T) {
 	setLogLevel(ffmpegVerbose + 8) // all that FFmpeg can say
 	defer LogTo(slog.Default())
 
-	c := startCamera(t, "127.0.0.1:0", cameraClip(t, "160x90"), user, password)
-	defer c.close()
-	host := c.address + "/main?token=" + url.QueryEscape(password)
+	c := cameratest.Start(t, cameratest.Options{User: user, Password: password})
+	host := c.Address + "/main?token=" + url.QueryEscape(password)
 	for name, o := range map[string]Options{
 		"fields":        {URL: "rtsp://" + host, Username: user, Password: password},
 		"encoded URL":   {URL: "rtsp://ad%20min:" + encoded + "@" + host},
@@ -185,19 +187,17 @@ func TestCancelEndsASilentConnectionAtOnce(t *testing.T) {
 }
 
 func TestCameraThatComesBackBeginsAnEpoch(t *testing.T) {
-	units := cameraClip(t, "160x90")
-	c := startCamera(t, "127.0.0.1:0", units, "", "")
-	address := c.address
+	c := cameratest.Start(t, cameratest.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var events []Event
-	again := make(chan *camera, 1)
+	again := make(chan *cameratest.Camera, 1)
 	enough := errors.New("enough")
-	err := Run(ctx, Options{URL: "rtsp://" + address + "/main", Timeout: 3 * time.Second, RetryFirst: 200 * time.Millisecond}, func(p *frames.Picture) error {
+	err := Run(ctx, Options{URL: c.URL(), Timeout: 3 * time.Second, RetryFirst: 200 * time.Millisecond}, func(p *frames.Picture) error {
 		switch m := p.Meta; {
 		case m.Epoch == 0 && m.Frame == 5:
-			c.close()
-			time.AfterFunc(500*time.Millisecond, func() { again <- startCamera(t, address, units, "", "") })
+			c.Close()
+			time.AfterFunc(500*time.Millisecond, func() { again <- cameratest.Start(t, cameratest.Options{Address: c.Address}) })
 		case m.Epoch == 1 && m.Frame == 5:
 			return enough
 		case m.Epoch > 1:
@@ -208,7 +208,7 @@ func TestCameraThatComesBackBeginsAnEpoch(t *testing.T) {
 	if !errors.Is(err, enough) {
 		t.Fatal(err)
 	}
-	(<-again).close()
+	<-again
 	var story []string
 	for _, e := range events {
 		if e.Kind == Down {
@@ -227,14 +227,13 @@ func TestCameraThatComesBackBeginsAnEpoch(t *testing.T) {
 }
 
 func TestCameraThatGoesQuietIsLeft(t *testing.T) {
-	c := startCamera(t, "127.0.0.1:0", cameraClip(t, "160x90"), "", "")
-	r, err := Open(t.Context(), Options{URL: "rtsp://" + c.address + "/main", Timeout: 3 * time.Second})
+	c := cameratest.Start(t, cameratest.Options{})
+	r, err := Open(t.Context(), Options{URL: c.URL(), Timeout: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	close(c.stop) // the connection stays, the pictures end
-	c.playing.Wait()
+	c.Stall()
 	for {
 		p, err := r.Next(t.Context())
 		if err != nil {
@@ -245,8 +244,6 @@ func TestCameraThatGoesQuietIsLeft(t *testing.T) {
 		}
 		p.Release()
 	}
-	c.stream.Close()
-	c.server.Close()
 }
 
 func TestOpeningAndClosingLeavesNothingBehind(t *testing.T) {

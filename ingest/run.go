@@ -30,12 +30,8 @@ type Event struct {
 	Reason string // "reconnect", "size", "time" or "loop"
 }
 
-// A stream's habits in time.
-const (
-	goodAfter    = 30 * time.Second // a connection that lasted this long starts the pauses anew
-	backwardJump = time.Second      // a larger step back in time is a new epoch, a smaller one is smoothed
-	smallestStep = time.Millisecond
-)
+// goodAfter is how long a connection has to last for the pauses to start anew.
+const goodAfter = 30 * time.Second
 
 // Run reads a source until ctx ends. A file ends it with nil, unless Options.Loop. Cameras and other network sources are
 // tried for ever, with growing pauses, whatever goes wrong; only an address that can never work is an error at once.
@@ -67,26 +63,23 @@ func Run(ctx context.Context, o Options, emit func(*frames.Picture) error, notif
 			if !o.Loop {
 				return nil
 			}
-			r.reason = "loop"
+			r.numbering.Begin("loop")
 			continue
 		case !forever:
 			return err
 		}
-		if time.Since(began) >= goodAfter && r.frame > 0 {
+		if time.Since(began) >= goodAfter && r.numbering.frame > 0 {
 			r.pause.reset()
 		}
 		wait := r.pause.next()
-		r.reason = "reconnect"
+		r.numbering.Begin("reconnect")
 		if errors.Is(err, io.EOF) {
 			err = &Error{Op: "reading", Source: t.shown, Kind: ErrUnreachable, Detail: "the source ended the stream"}
 		}
-		notify(Event{Kind: Down, Epoch: r.epoch, Err: err, Retry: wait})
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		notify(Event{Kind: Down, Epoch: r.numbering.epoch, Err: err, Retry: wait})
+		t.wait(ctx, wait)
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case <-timer.C:
 		}
 	}
 }
@@ -103,10 +96,8 @@ type runner struct {
 	notify  func(Event)
 	pause   backoff
 
-	epoch, frame  int
-	reason        string // why the next picture begins a new epoch; empty where it does not
-	width, height int
-	last          time.Duration // PTS
+	numbering Numbering
+	rtp       rtpClock
 }
 
 // session is one connection, from Open to its end.
@@ -117,43 +108,25 @@ func (r *runner) session(ctx context.Context, t *target) (Info, error) {
 	}
 	defer func() { _ = reader.Close() }()
 	info := reader.Info()
-	r.notify(Event{Kind: Up, Epoch: r.epoch, Info: info})
+	refused := int64(0)
+	r.notify(Event{Kind: Up, Epoch: r.numbering.epoch, Info: info})
 	for {
 		p, err := reader.Next(ctx)
+		errs := reader.Stats().DecodeErrors
+		r.options.Counters.DecodeErrors.Add(errs - refused)
+		refused = errs
 		if err != nil {
 			return info, err
 		}
-		r.number(p)
+		if r.numbering.Number(p) {
+			r.notify(Event{Kind: NewEpoch, Epoch: p.Meta.Epoch, Reason: p.Meta.Began})
+		}
+		p.Meta.RTP = r.rtp.stamp(p.Meta.PTS, p.Meta.Received, p.Meta.Frame == 0)
+		r.options.Counters.TimestampJumps.Store(r.numbering.Jumps())
 		err = r.emit(p)
 		p.Release()
 		if err != nil {
 			return info, &stopped{err}
 		}
 	}
-}
-
-// number gives the picture its epoch, frame and time.
-func (r *runner) number(p *frames.Picture) {
-	w, h := p.DisplaySize()
-	begun := r.frame > 0
-	switch {
-	case r.reason != "":
-	case begun && (w != r.width || h != r.height):
-		r.reason = "size"
-	case begun && p.Meta.PTS < r.last-backwardJump:
-		r.reason = "time"
-	}
-	if r.reason != "" && begun { // an epoch without a picture is not used up
-		r.epoch++
-		r.frame = 0
-		r.notify(Event{Kind: NewEpoch, Epoch: r.epoch, Reason: r.reason})
-	}
-	r.reason = ""
-	if r.frame > 0 && p.Meta.PTS <= r.last {
-		p.Meta.PTS = r.last + smallestStep
-		p.Meta.RTP = rtpTime(p.Meta.PTS)
-	}
-	p.Meta.Epoch, p.Meta.Frame = r.epoch, r.frame
-	r.frame++
-	r.width, r.height, r.last = w, h, p.Meta.PTS
 }

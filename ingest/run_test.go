@@ -79,28 +79,6 @@ func TestNewSizeBeginsAnEpoch(t *testing.T) {
 	}
 }
 
-func TestTimeThatRunsBackwards(t *testing.T) {
-	r := &runner{notify: func(Event) {}}
-	for i, c := range []struct {
-		pts          time.Duration
-		epoch, frame int
-		want         time.Duration
-	}{
-		{5 * time.Second, 0, 0, 5 * time.Second},
-		{5100 * time.Millisecond, 0, 1, 5100 * time.Millisecond},
-		{4500 * time.Millisecond, 0, 2, 5101 * time.Millisecond}, // a small step is smoothed
-		{5200 * time.Millisecond, 0, 3, 5200 * time.Millisecond},
-		{time.Second, 1, 0, time.Second}, // a large one is another epoch
-		{1100 * time.Millisecond, 1, 1, 1100 * time.Millisecond},
-	} {
-		p := (&frames.Picture{Width: 4, Height: 4, Meta: frames.Meta{PTS: c.pts}}).Own(nil)
-		r.number(p)
-		if m := p.Meta; m.Epoch != c.epoch || m.Frame != c.frame || m.PTS != c.want {
-			t.Errorf("picture %d: %+v", i, m)
-		}
-	}
-}
-
 func TestRunKeepsNoPictureOfWhatItEmits(t *testing.T) {
 	var kept *frames.Picture
 	err := Run(t.Context(), Options{URL: "testscene:?size=64x36&frames=2&pace=0"}, func(p *frames.Picture) error {

@@ -19,17 +19,18 @@ type TestScene struct {
 	FPS           float64
 	Frames        int  // 0 is endless
 	Paced         bool // pictures come in real time
+	Numbered      bool // each picture shows its number: see scene_number.go
 
 	background []byte // RGB, larger than a picture by pan on each side
 	pan        int
 	phase      [2]float64
 }
 
-// ParseTestScene reads testscene:?size=640x360&fps=25&frames=0&seed=1&pace=1, where everything after the colon may be left
+// ParseTestScene reads testscene:?size=640x360&fps=25&frames=0&seed=1&pace=1&number=0, where everything after the colon may be left
 // out. frames=0 is endless; pace=0 gives pictures as fast as they are taken.
 func ParseTestScene(address string) (*TestScene, error) {
 	invalid := func(detail string) (*TestScene, error) {
-		return nil, &Error{Op: "opening", Source: address, Kind: ErrInvalid, Detail: detail, Hint: "write testscene:?size=640x360&fps=25&frames=0&seed=1&pace=1"}
+		return nil, &Error{Op: "opening", Source: address, Kind: ErrInvalid, Detail: detail, Hint: "write testscene:?size=640x360&fps=25&frames=0&seed=1&pace=1&number=0"}
 	}
 	rest, ok := strings.CutPrefix(address, "testscene:")
 	if !ok || (rest != "" && rest[0] != '?') {
@@ -64,6 +65,8 @@ func ParseTestScene(address string) (*TestScene, error) {
 			seed, err = strconv.ParseUint(value, 10, 64)
 		case "pace":
 			s.Paced, err = strconv.ParseBool(value)
+		case "number":
+			s.Numbered, err = strconv.ParseBool(value)
 		default:
 			return invalid(fmt.Sprintf("the option %q is unknown", key))
 		}
@@ -186,6 +189,9 @@ func (s *TestScene) Render(frame int, rgb []byte) {
 				}
 			}
 		}
+	}
+	if s.Numbered {
+		s.paintNumber(frame, rgb)
 	}
 }
 

@@ -53,6 +53,11 @@ func (s *sceneSource) next(ctx context.Context) (*frames.Picture, error) {
 	return p.Own(func() { s.buffers.Put(buffer) }), nil
 }
 
+func (s *sceneSource) seek(_ context.Context, pts time.Duration) error {
+	s.frame = int(pts.Seconds() * s.scene.FPS)
+	return nil
+}
+
 // pace waits until a picture is due. A reader that fell a second behind is not made to catch up.
 func (s *sceneSource) pace(ctx context.Context, at time.Duration) error {
 	now := time.Now()

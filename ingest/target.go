@@ -29,21 +29,29 @@ type target struct {
 	kind    kind
 	scheme  string   // of kindNetwork
 	host    string   // of kindNetwork, without port
+	port    string   // of kindNetwork, its scheme's where the URL names none; empty where there is no connection to it
 	open    string   // what FFmpeg is given, credentials included: never shown
+	bare    string   // the same without credentials
+	login   string   // the credentials as a URL has them, with the @; empty where there are none
 	shown   string   // what errors and logs may show
 	secrets []string // what scrub takes out of foreign texts
 	path    string   // of a named pipe; empty otherwise
 	live    bool
+	options [][2]string // of kindDevice, for FFmpeg
 }
 
-// networkSchemes are the protocols a source may come by, and whether it is live. Everything else FFmpeg knows (concat,
-// subfile, pipe, …) is refused: sources are added by remote control too.
-var networkSchemes = []struct {
+// networkScheme is a protocol a source may come by.
+type networkScheme struct {
 	name string
-	live bool
-}{
-	{"rtsp", true}, {"rtsps", true}, {"rtmp", true}, {"rtmps", true}, {"srt", true}, {"udp", true}, {"rtp", true}, {"tcp", true},
-	{"http", false}, {"https", false}, // live where they have no duration
+	live bool   // others are where they have no duration
+	port string // of TCP, where the URL names none; "" for what is no TCP connection
+}
+
+// networkSchemes are all of them. Everything else FFmpeg knows (concat, subfile, pipe, …) is refused: sources are added by
+// remote control too.
+var networkSchemes = []networkScheme{
+	{"rtsp", true, "554"}, {"rtsps", true, "322"}, {"rtmp", true, "1935"}, {"rtmps", true, "443"}, {"tcp", true, "0"},
+	{"srt", true, ""}, {"udp", true, ""}, {"rtp", true, ""}, {"http", false, "80"}, {"https", false, "443"},
 }
 
 func parseTarget(o Options) (*target, error) {
@@ -55,6 +63,8 @@ func parseTarget(o Options) (*target, error) {
 	switch {
 	case o.URL == "":
 		return invalid(ErrInvalid, "the address is empty", "give a file, a folder of images or a URL")
+	case o.URL == "pipe:0" || o.URL == "-":
+		return standardInput(o.URL)
 	case !hasScheme || exists(o.URL):
 		return pathTarget(o.URL)
 	case scheme == "testscene":
@@ -68,10 +78,10 @@ func parseTarget(o Options) (*target, error) {
 	}
 	for _, s := range networkSchemes {
 		if strings.EqualFold(s.name, scheme) {
-			return networkTarget(o, s.name, s.live)
+			return networkTarget(o, s)
 		}
 	}
-	return invalid(ErrUnsupported, fmt.Sprintf("the scheme %q", scheme), "use a file, rtsp(s), http(s), rtmp(s), srt, udp, rtp, tcp, /dev/video… or testscene:")
+	return invalid(ErrUnsupported, fmt.Sprintf("the scheme %q", scheme), "use a file, rtsp(s), http(s), rtmp(s), srt, udp, rtp, tcp, /dev/video…, pipe:0 or testscene:")
 }
 
 var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]+$`)
@@ -88,30 +98,35 @@ func exists(path string) bool {
 }
 
 func pathTarget(path string) (*target, error) {
+	if t, ok, err := deviceTarget(path); ok {
+		return t, err
+	}
 	t := &target{kind: kindFile, open: "file:" + path, shown: path}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, &Error{Op: "opening", Source: path, Kind: ErrAuth, Hint: "check the permissions"}
+		return nil, &Error{Op: "opening", Source: redact(path), Kind: ErrAuth, Hint: "check the permissions"}
 	case err != nil:
-		return nil, &Error{Op: "opening", Source: path, Kind: ErrNotFound, Hint: "check the name"}
+		return nil, &Error{Op: "opening", Source: redact(path), Kind: ErrNotFound, Hint: "check the name"}
 	case info.Mode()&fs.ModeNamedPipe != 0:
 		t.path = path
-	case strings.HasPrefix(path, "/dev/video"):
-		t.kind, t.open, t.live = kindDevice, path, true
 	case info.IsDir() || isImage(path):
 		t.kind, t.open = kindImages, path
 	}
 	return t, nil
 }
 
-func networkTarget(o Options, scheme string, live bool) (*target, error) {
+// transports are the ways RTSP brings its pictures.
+var transports = []string{"tcp", "udp", "auto", "http"}
+
+func networkTarget(o Options, known networkScheme) (*target, error) {
+	scheme := known.name
 	const encode = "percent-encode special characters of user name and password (@ is %40, # is %23), or give them as fields of their own"
 	bad := func(detail, hint string) (*target, error) {
 		return nil, &Error{Op: "opening", Source: scheme + "://…", Kind: ErrInvalid, Detail: detail, Hint: hint}
 	}
-	if !slices.Contains([]string{"tcp", "udp", "auto"}, o.Transport) {
-		return bad(fmt.Sprintf("the transport %q", o.Transport), "use tcp, udp or auto")
+	if !slices.Contains(transports, o.Transport) {
+		return bad(fmt.Sprintf("the transport %q", o.Transport), "use "+strings.Join(transports, ", "))
 	}
 	rest, ok := strings.CutPrefix(o.URL[len(scheme):], "://")
 	if !ok {
@@ -128,9 +143,13 @@ func networkTarget(o Options, scheme string, live bool) (*target, error) {
 		credentials, hostPort = authority[:at], authority[at+1:]
 	}
 	// A raw @ or # in a password moves what looks like the host: then nothing of the URL may be shown, and nothing tried.
+	// So with user:12/34@host, where user looks like a host and 12 like its port.
 	_, fragment, _ := strings.Cut(path, "#")
-	if strings.Contains(credentials, "@") || (at >= 0 && strings.Contains(path, "@")) || strings.Contains(fragment, "@") {
+	switch {
+	case strings.Contains(credentials, "@") || at >= 0 && strings.Contains(path, "@"):
 		return bad("the URL has more than one @", encode)
+	case strings.Contains(fragment, "@") || strings.Contains(authority, ":") && strings.Contains(path, "@"):
+		return bad("the URL has an @ behind its first / ? or #", encode)
 	}
 	u, err := url.Parse(scheme + "://" + hostPort)
 	if err != nil || u.Hostname() == "" || (u.Port() == "" && strings.HasSuffix(hostPort, ":")) {
@@ -149,11 +168,15 @@ func networkTarget(o Options, scheme string, live bool) (*target, error) {
 	if o.Password != "" {
 		rawPassword, hasPassword = o.Password, true
 	}
-	t := &target{kind: kindNetwork, scheme: scheme, host: u.Hostname(), live: live, shown: redact(scheme + "://" + hostPort + path)}
-	t.open = scheme + "://" + hostPort + path
-	if rawUser != "" || hasPassword {
-		t.open = scheme + "://" + percentEncode(rawUser) + ":" + percentEncode(rawPassword) + "@" + hostPort + path
+	t := &target{kind: kindNetwork, scheme: scheme, host: u.Hostname(), port: known.port, live: known.live, shown: redact(scheme + "://" + hostPort + path)}
+	if p := u.Port(); p != "" && t.port != "" {
+		t.port = p
 	}
+	if rawUser != "" || hasPassword {
+		t.login = percentEncode(rawUser) + ":" + percentEncode(rawPassword) + "@"
+	}
+	t.bare = scheme + "://" + hostPort + path
+	t.open = scheme + "://" + t.login + hostPort + path
 	t.secrets = append(secretsOf(rawUser, rawPassword), queryValues(path)...)
 	if written != "" {
 		t.secrets = append(t.secrets, written)
@@ -206,9 +229,13 @@ var credentialsPattern = regexp.MustCompile(`//[^/\s]*@`)
 
 // redact is a URL that may be shown: without user, password, query and fragment.
 func redact(s string) string {
-	if i := strings.LastIndexByte(s, '@'); i >= 0 && strings.Contains(s[:i], "://") {
-		scheme, _, _ := strings.Cut(s, "://")
-		s = scheme + "://" + s[i+1:]
+	if i := strings.LastIndexByte(s, '@'); i >= 0 && strings.Contains(s[:i], ":") {
+		scheme, _, found := strings.Cut(s, "://")
+		if s = s[i+1:]; found {
+			s = scheme + "://" + s
+		} else { // the scheme was forgotten or mistyped, as in admin:password@host
+			s = "…@" + s
+		}
 	}
 	if i := strings.IndexAny(s, "?#"); i >= 0 && strings.Contains(s, "://") {
 		s = s[:i]

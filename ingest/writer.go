@@ -5,12 +5,23 @@ import (
 	"fmt"
 	"image"
 	"math"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/asticode/go-astiav"
 )
 
-// VideoWriter writes an MP4 file of drawn pictures: H.264 where this FFmpeg has libx264, else MPEG-4. One goroutine at a
+// Endings of the files that a VideoWriter can write.
+var Endings = []string{".mp4", ".m4v", ".mov", ".mkv"}
+
+// CanWrite says whether a file's ending is one of them.
+func CanWrite(path string) bool {
+	return slices.Contains(Endings, strings.ToLower(filepath.Ext(path)))
+}
+
+// VideoWriter writes a video file of drawn pictures, of the kind that its ending says: H.264 where this FFmpeg has libx264, else MPEG-4. One goroutine at a
 // time.
 type VideoWriter struct {
 	path          string
@@ -41,7 +52,7 @@ func NewVideoWriter(path string, width, height int, fps float64) (_ *VideoWriter
 			err = fmt.Errorf("writing %s: %w", path, err)
 		}
 	}()
-	if w.output, err = astiav.AllocOutputFormatContext(nil, "mp4", path); err != nil {
+	if w.output, err = astiav.AllocOutputFormatContext(nil, container(path), path); err != nil {
 		return nil, err
 	}
 	evenW, evenH := (width+1)&^1, (height+1)&^1
@@ -64,6 +75,17 @@ func NewVideoWriter(path string, width, height int, fps float64) (_ *VideoWriter
 		return nil, err
 	}
 	return w, nil
+}
+
+// container is FFmpeg's name of what a file is by its ending; MP4 where that says nothing.
+func container(path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".mkv":
+		return "matroska"
+	case ".mov":
+		return "mov"
+	}
+	return "mp4"
 }
 
 func newFrame(w, h int, f astiav.PixelFormat) (*astiav.Frame, error) {

@@ -24,23 +24,23 @@ const module = "maskstream"
 
 // floors are the packages from low to high. What a package imports lies on a lower floor than itself.
 var floors = [][]string{
-	{"internal/nearest", "internal/userfile"},
-	{"rle", "tensor", "configs", "internal/queue", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
-	{"frames", "model", "model/nano"},
+	{"internal/chromium", "internal/garbage", "internal/nearest", "internal/systemd", "internal/userfile"},
+	{"rle", "tensor", "configs", "internal/queue", "internal/spool", "model/onnx", "model/checkpoint", "model/seeded", "memory/motion"},
+	{"frames", "model", "model/nano", "ingest/cameratest"},
 	{"ingest", "memory", "sink", "model/sam2", "model/modeltest"},
-	{"control", "model/ort", "model/amg"},
-	{"propagate"},
+	{"sink/rtc", "model/ort", "model/amg"},
+	{"control", "propagate"},
 	{"internal/clip", "internal/stream"},
-	{"cmd/tracker"},
+	{"cmd/tracker", "examples/go"},
 }
 
 // onlyImporter is the package that alone knows a library, so that replacing the library changes one package.
 var onlyImporter = map[string]string{
 	"github.com/asticode/go-astiav":     "ingest",
 	"github.com/yalue/onnxruntime_go":   "model/ort",
-	"github.com/pion/":                  "sink",
+	"github.com/pion/":                  "sink/rtc",
 	"github.com/prometheus/":            "control",
-	"github.com/bluenviron/gortsplib/":  "ingest",
+	"github.com/bluenviron/gortsplib/":  "ingest/cameratest",
 	"github.com/nats-io/nats-server/v2": "sink",
 }
 
@@ -160,7 +160,7 @@ func TestBrokenImportRulesAreFound(t *testing.T) {
 		"FFmpeg elsewhere":    {"frames/picture.go", "github.com/asticode/go-astiav", "only ingest may"},
 		"FFmpeg at home":      {"ingest/decode.go", "github.com/asticode/go-astiav", ""},
 		"ONNX Runtime":        {"model/sam2/run.go", "github.com/yalue/onnxruntime_go", "only model/ort may"},
-		"WebRTC":              {"internal/stream/stream.go", "github.com/pion/webrtc/v4", "only sink may"},
+		"WebRTC":              {"internal/stream/stream.go", "github.com/pion/webrtc/v4", "only sink/rtc may"},
 		"cgo":                 {"tensor/copy.go", "C", "uses cgo"},
 		"cgo in a test":       {"tensor/copy_test.go", "C", "uses cgo"},
 		"cgo for the GPU":     {"tensor/copy_cuda.go", "C", ""},

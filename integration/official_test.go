@@ -28,7 +28,9 @@ func TestOfficialCheckpointsMatchPyTorch(t *testing.T) {
 	}
 }
 
-// TestAFullSizeSessionEqualsTheReference: tiny at 1024×1024, 16 frames, two objects, forward and reverse.
+// TestAFullSizeSessionEqualsTheReference: tiny at 1024×1024, 16 frames, two objects, forward and reverse. The weights are seeded
+// (model/seeded) and not random ones of torch's, since these would have to be stored, 150 MB of them, or made by torch, which the tests
+// do without.
 func TestAFullSizeSessionEqualsTheReference(t *testing.T) {
 	weights := seededWeights(t, publishedShapes, "sam2.1_hiera_tiny")
 	replay(t, session{"testdata/seeded/two_ways.json", "testdata/seeded/official/full_size"}, withinRange(), "track", enlargedFrames(t, 16), "--model", weights)

@@ -154,7 +154,7 @@ func TestMistakesInWhatToSegmentAreSaid(t *testing.T) {
 		status    int
 		says      string
 	}{
-		"no prompt":               {[]string{"segment", amgPicture}, 2, "at least one of the flags in the group [auto point box]"},
+		"no prompt":               {[]string{"segment", amgPicture}, 2, "nothing to segment: point at an object with --point X,Y or --box X0,Y0,X1,Y1, or take everything with --auto"},
 		"auto and a point":        {[]string{"segment", amgPicture, "--auto", "--point", "1,1"}, 2, "none of the others can be"},
 		"options without auto":    {[]string{"segment", amgPicture, "--point", "1,1", "--options", "x.json"}, 2, "--options x.json are for --auto"},
 		"unknown option":          {[]string{"segment", amgPicture, "--auto", "--options", options(t, `{"points":1}`)}, 2, `unknown field "points"`},

@@ -46,7 +46,8 @@ func OnePass(policy Policy) Retention {
 // Bank is one object's memory. It belongs to one goroutine.
 type Bank struct {
 	retention Retention
-	pool      *tensor.Pool // home of features and logits; nil leaves them where they are
+	home      *tensor.Pool // of features and logits; nil leaves them where they are
+	overflow  *tensor.Pool // where they go when home is full; nil: nowhere
 
 	conditioning map[int]*Entry
 	recent       map[int]*Entry
@@ -54,26 +55,24 @@ type Bank struct {
 	held         *int  // see Hold; nil where nothing is held
 }
 
-// NewBank returns an empty bank whose features and logits live in pool (offload_state_to_cpu is the choice of a host pool), or
-// stay where they were made where pool is nil.
-func NewBank(retention Retention, pool *tensor.Pool) *Bank {
-	return &Bank{retention: retention, pool: pool, conditioning: map[int]*Entry{}, recent: map[int]*Entry{}}
+// NewBank returns an empty bank whose features and logits live in home (offload_state_to_cpu is the choice of a host pool), or
+// stay where they were made where home is nil. When home is full they go to overflow, where that is not nil.
+func NewBank(retention Retention, home, overflow *tensor.Pool) *Bank {
+	return &Bank{retention: retention, home: home, overflow: overflow, conditioning: map[int]*Entry{}, recent: map[int]*Entry{}}
 }
 
 // Add files what a frame left behind, in place of an older entry of the same kind, and forgets what retention no longer
 // holds. A frame has one kind: a conditioning entry replaces a recent one, and a recent one of a conditioning frame is not kept.
-// It takes ownership of e, also where it returns an error: tensor.ErrExhausted when the pool is full.
+// It takes ownership of e, also where it returns an error: tensor.ErrExhausted when there is no room for it.
 func (b *Bank) Add(frame int, kind Kind, e *Entry) error {
 	_, conditioned := b.conditioning[frame]
 	if conditioned && kind == Recent {
 		e.Release()
 		return nil
 	}
-	if b.pool != nil {
-		if err := e.moveTo(b.pool); err != nil {
-			e.Release()
-			return err
-		}
+	if err := e.store(b.home, b.overflow); err != nil {
+		e.Release()
+		return err
 	}
 	entries := b.entries(kind)
 	entries[frame].Release()
@@ -147,7 +146,7 @@ func (b *Bank) LetGo() { b.held = nil }
 // Snapshot is a bank of its own with what a pass away from frame may attend to: the conditioning frames and what was remembered
 // on frame itself. The two share tensors, not entries.
 func (b *Bank) Snapshot(frame int, retention Retention) *Bank {
-	s := NewBank(retention, b.pool)
+	s := NewBank(retention, b.home, b.overflow)
 	for f, e := range b.conditioning {
 		s.conditioning[f] = e.share()
 	}
@@ -166,6 +165,15 @@ func (b *Bank) Frames(kind Kind) []int {
 	}
 	slices.Sort(frames)
 	return frames
+}
+
+// Each calls visit with every entry, borrowed, in no order.
+func (b *Bank) Each(visit func(frame int, kind Kind, e *Entry)) {
+	for _, kind := range []Kind{Conditioning, Recent} {
+		for f, e := range b.entries(kind) {
+			visit(f, kind, e)
+		}
+	}
 }
 
 // Conditioned says whether there is a conditioning frame.

@@ -89,7 +89,7 @@ func TestClearAroundForgetsRecentFramesOnBothSides(t *testing.T) {
 
 func TestOffloadMovesMemoriesAndLogitsButNotPointers(t *testing.T) {
 	device, host := newPool(t, "device"), newPool(t, "host")
-	bank := memory.NewBank(memory.Everything, host)
+	bank := memory.NewBank(memory.Everything, host, nil)
 	defer bank.Release()
 	add(t, bank, device, 0, memory.Conditioning)
 	add(t, bank, device, 1, memory.Recent)
@@ -104,7 +104,7 @@ func TestOffloadMovesMemoriesAndLogitsButNotPointers(t *testing.T) {
 		t.Error("an entry is not where it belongs")
 	}
 
-	at := memory.NewBank(memory.Everything, device)
+	at := memory.NewBank(memory.Everything, device, nil)
 	defer at.Release()
 	add(t, at, device, 0, memory.Recent)
 	if got := device.Stats().MovedIn; got != 0 {
@@ -116,7 +116,7 @@ func TestAFullPoolIsAnErrorAndKeepsWhatWasThere(t *testing.T) {
 	device := newPool(t, "device")
 	host := tensor.NewPool("host", tensor.Host(), 2000) // one entry is 256+1024 bytes
 	t.Cleanup(func() { tensor.NoLeaks(t, host) })
-	bank := memory.NewBank(memory.Everything, host)
+	bank := memory.NewBank(memory.Everything, host, nil)
 	defer bank.Release()
 	add(t, bank, device, 0, memory.Conditioning)
 	if err := bank.Add(1, memory.Recent, newEntry(t, device, 1)); !errors.Is(err, tensor.ErrExhausted) {

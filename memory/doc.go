@@ -7,7 +7,7 @@
 // and nowhere else. Where the policy is motion-aware, the recent ones are chosen by quality (SAMURAI), and every entry carries what
 // is known of the object's motion (package motion), so that a pass goes on from whichever frame a bank remembers.
 //
-//	bank := memory.NewBank(memory.Everything, nil)
+//	bank := memory.NewBank(memory.Everything, nil, nil)
 //	err := bank.Add(12, memory.Recent, entry)                 // takes ownership
 //	chosen := bank.Select(13, memory.Forward, policy)
 //	attention := chosen.Attention()                           // borrowed until the bank changes

@@ -39,7 +39,7 @@ func newEntry(t testing.TB, pool *tensor.Pool, mark float32) *memory.Entry {
 // bankOf remembers recent and conditioning frames, the latter in the given order of prompts.
 func bankOf(t testing.TB, pool *tensor.Pool, retention memory.Retention, recent, conditioning []int) *memory.Bank {
 	t.Helper()
-	bank := memory.NewBank(retention, nil)
+	bank := memory.NewBank(retention, nil, nil)
 	t.Cleanup(bank.Release)
 	for _, f := range recent {
 		add(t, bank, pool, f, memory.Recent)

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"errors"
 	"fmt"
 
 	"maskstream/memory/motion"
@@ -61,15 +62,39 @@ func (e *Entry) share() *Entry {
 	return &shared
 }
 
-// moveTo brings the large tensors home to pool; the pointer is small and stays where the network made it.
-func (e *Entry) moveTo(pool *tensor.Pool) error {
+// store brings the large tensors to where they are kept; the pointer is small and stays where the network made it.
+func (e *Entry) store(home, overflow *tensor.Pool) error {
+	if home == nil {
+		return nil
+	}
+	err := e.move(home, nil)
+	if errors.Is(err, tensor.ErrExhausted) && overflow != nil {
+		err = e.move(overflow, home) // what did get in stays there
+	}
+	if err != nil {
+		return fmt.Errorf("storing a memory: %w", err)
+	}
+	return nil
+}
+
+// LivesIn says whether a large tensor is at home in pool.
+func (e *Entry) LivesIn(pool *tensor.Pool) bool {
+	return e.Features != nil && e.Features.Pool() == pool || e.Logits != nil && e.Logits.Pool() == pool
+}
+
+// MoveTo brings the large tensors home to pool. After an error, which wraps tensor.ErrExhausted where the pool is full, some may
+// have moved.
+func (e *Entry) MoveTo(pool *tensor.Pool) error { return e.move(pool, nil) }
+
+// move brings the large tensors home to pool, but for those that are at home in but.
+func (e *Entry) move(pool, but *tensor.Pool) error {
 	for _, t := range []**tensor.Tensor{&e.Features, &e.Logits} {
-		if *t == nil {
+		if *t == nil || but != nil && (*t).Pool() == but {
 			continue
 		}
 		moved, err := (*t).To(pool)
 		if err != nil {
-			return fmt.Errorf("storing a memory: %w", err)
+			return err
 		}
 		(*t).Release()
 		*t = moved

@@ -88,7 +88,7 @@ func bad(from, to int, how func(*memory.Entry)) map[int]func(*memory.Entry) {
 
 func TestALiveBankKeepsTheLastGoodFrames(t *testing.T) {
 	pool := newPool(t, "state")
-	bank := memory.NewBank(memory.Live(samurai, 20), nil)
+	bank := memory.NewBank(memory.Live(samurai, 20), nil, nil)
 	t.Cleanup(bank.Release)
 	add(t, bank, pool, 0, memory.Conditioning)
 	for f := 1; f <= 50; f++ {

@@ -111,7 +111,7 @@ func TestSelectionEqualsTheReferenceOnRandomBanks(t *testing.T) {
 		prompts := random.IntN(1 + length/2)
 		conditioning := frames[:prompts] // random order of prompts
 		recent := slices.DeleteFunc(slices.Clone(frames[prompts:]), func(int) bool { return random.IntN(4) == 0 })
-		bank := memory.NewBank(memory.Everything, nil)
+		bank := memory.NewBank(memory.Everything, nil, nil)
 		for _, f := range recent {
 			add(t, bank, pool, f, memory.Recent)
 		}

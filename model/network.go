@@ -111,7 +111,7 @@ type Prediction struct {
 	Pointers     *tensor.Tensor // n×C float32
 	PredictedIoU []float32      // n
 	ObjectScores []float32      // n logits
-	Alternatives *Alternatives  // where the prompts asked for them, else nil
+	Alternatives *Candidates    // all Proposals of each prompt, where the prompts asked for them, else nil
 }
 
 // Release gives the tensors back. Nil is ignored.
@@ -124,25 +124,7 @@ func (p *Prediction) Release() {
 	p.Alternatives.Release()
 }
 
-// Alternatives are the four masks that the mask decoder proposes for each of n prompts: the single one, then the three among which
-// Multimask chooses. Logits are as predicted, not gated; pointers are gated as the prediction's. Where the network takes every
-// pointer from the single mask's token (use_multimask_token_for_obj_ptr is off), all four are that one.
-type Alternatives struct {
-	Logits       *tensor.Tensor // n×4×4h×4w float32
-	Pointers     *tensor.Tensor // n×4×C float32
-	PredictedIoU []float32      // n·4
-}
-
-// Release gives the tensors back. Nil is ignored.
-func (a *Alternatives) Release() {
-	if a == nil {
-		return
-	}
-	a.Logits.Release()
-	a.Pointers.Release()
-}
-
-// Proposals is how many masks Alternatives hold for each prompt.
+// Proposals is how many masks the mask decoder proposes for each prompt: the single one, then the three among which Multimask chooses.
 const Proposals = 4
 
 // NoObjectLogit is every logit of a mask whose object is absent (NO_OBJ_SCORE).

@@ -13,17 +13,19 @@ const attentionBudget = 32 << 20
 
 // attend conditions the frame on each object's memories. Objects with equally many memories and pointers share a batch.
 func (t *Tracker) attend(frame int, features *model.Features, objects []*object, direction memory.Direction) (*tensor.Tensor, error) {
-	attentions := make([]model.Attention, len(objects))
+	selections := make([]memory.Selection, len(objects))
 	for i, o := range objects {
 		s := o.bank.Select(frame, direction, t.policy)
-		attentions[i] = s.Attention()
+		selections[i] = s
 		t.trace(frame, o.id, direction, s)
 	}
 	order := make([]int, len(objects)) // of objects, so that equal shapes are neighbours
 	for i := range order {
 		order[i] = i
 	}
-	shape := func(i int) [2]int { return [2]int{len(attentions[i].Memories), len(attentions[i].Pointers)} }
+	shape := func(i int) [2]int {
+		return [2]int{len(selections[i].Conditioning) + len(selections[i].Recent), len(selections[i].Pointers)}
+	}
 	slices.SortStableFunc(order, func(a, b int) int { x, y := shape(a), shape(b); return slices.Compare(x[:], y[:]) })
 
 	parts := make([]*tensor.Tensor, len(objects)) // C×h×w each
@@ -38,11 +40,13 @@ func (t *Tracker) attend(frame int, features *model.Features, objects []*object,
 		for n < len(order) && n < t.attentionBatch(memories) && shape(order[n]) == shape(order[0]) {
 			n++
 		}
-		batch := make([]model.Attention, n)
-		for i := range batch {
-			batch[i] = attentions[order[i]]
-		}
-		conditioned, err := t.network.AttendMemory(features, batch)
+		conditioned, err := inRoom(t.room, func() (*tensor.Tensor, error) {
+			batch := make([]model.Attention, n) // anew each time: making room moves memories, and releases where they were
+			for i := range batch {
+				batch[i] = selections[order[i]].Attention()
+			}
+			return t.network.AttendMemory(features, batch)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +59,7 @@ func (t *Tracker) attend(frame int, features *model.Features, objects []*object,
 		conditioned.Release()
 		order = order[n:]
 	}
-	return tensor.Stack(parts[0].Pool(), parts...)
+	return inRoom(t.MakeRoom, func() (*tensor.Tensor, error) { return tensor.Stack(parts[0].Pool(), parts...) })
 }
 
 // attentionBatch is how many objects with so many memories are attended to at once.

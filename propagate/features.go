@@ -17,6 +17,7 @@ func pictureOf(f *frames.Frame) picture {
 // encode returns the frame's features, borrowed until another frame is encoded. The last frame's are kept, so that a step and
 // prompts on one frame share them.
 func (t *Tracker) encode(frame *frames.Frame) (*model.Features, error) {
+	t.at = frame.Index
 	if t.cached != nil && t.cachedOf == pictureOf(frame) {
 		return t.cached, nil
 	}

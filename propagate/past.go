@@ -16,7 +16,14 @@ func (t *Tracker) Snapshot(frame int, ids []int) *Tracker {
 	retention.Direction = memory.Reverse
 	options := t.options
 	options.Retention = retention
-	s := &Tracker{network: t.network, options: options, policy: t.policy, start: &frame, scratch: t.scratch}
+	s := &Tracker{options: options, policy: t.policy, start: &frame, at: frame, scratch: t.scratch}
+	s.network = roomy{t.network, s.MakeRoom} // once t has no more room to make
+	s.room = func(err error) error {
+		if t.room(err) == nil {
+			return nil
+		}
+		return s.MakeRoom(err)
+	}
 	for _, o := range t.objects {
 		if o.prompted() && (ids == nil || slices.Contains(ids, o.id)) {
 			s.objects = append(s.objects, &object{id: o.id, bank: o.bank.Snapshot(frame, retention), points: map[int][]model.Point{}, tracked: map[int]memory.Direction{}})

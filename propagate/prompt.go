@@ -60,6 +60,24 @@ func (p Prompt) validate() error {
 	return nil
 }
 
+// Inside refuses points outside of the picture, a box that does not touch it and a mask of another size: a network finds something
+// there all the same.
+func (p Prompt) Inside() error {
+	w, h := float32(p.Width), float32(p.Height)
+	for _, at := range p.Points {
+		if at[0] < 0 || at[0] > w || at[1] < 0 || at[1] > h {
+			return fmt.Errorf("%w: point %g,%g is outside the picture, which is %d×%d", ErrPrompt, at[0], at[1], p.Width, p.Height)
+		}
+	}
+	if b := p.Box; b != nil && (b[2] <= 0 || b[0] >= w || b[3] <= 0 || b[1] >= h) {
+		return fmt.Errorf("%w: box %g,%g,%g,%g is outside the picture, which is %d×%d", ErrPrompt, b[0], b[1], b[2], b[3], p.Width, p.Height)
+	}
+	if m := p.Mask; m != nil && (m.Width != p.Width || m.Height != p.Height) {
+		return fmt.Errorf("%w: the mask is %d×%d, the picture %d×%d", ErrPrompt, m.Width, m.Height, p.Width, p.Height)
+	}
+	return nil
+}
+
 // maxSide bounds pictures and masks.
 const maxSide = 1 << 14
 

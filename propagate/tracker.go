@@ -30,7 +30,10 @@ type Options struct {
 
 	Retention memory.Retention
 	State     *tensor.Pool // home of memories and logits (offload_state_to_cpu); nil leaves them where the network makes them
-	Trace     func(Trace)  // called for every object of every step that attends to memory; nil for none
+	Overflow  *tensor.Pool // where they go when their home is full, see Tracker.MakeRoom; nil: nowhere
+	// MakeRoom is asked where that gives no room, with the error of the full pool, and answers nil where there is some now; nil for none.
+	MakeRoom func(error) error
+	Trace    func(Trace) // called for every object of every step that attends to memory; nil for none
 }
 
 // Policy is what a frame attends to with a model of the given configuration.
@@ -46,11 +49,13 @@ func (o Options) Policy(c model.Config) memory.Policy {
 // Tracker holds the objects of one stream or session. It belongs to one goroutine.
 type Tracker struct {
 	network model.Network
+	room    func(error) error // MakeRoom, and of a snapshot first that of its origin
 	options Options
 	policy  memory.Policy
 
 	objects []*object // in the order of their first prompt
 	start   *int      // of a snapshot: the frame it starts from
+	at      int       // index of the frame that was looked at last
 	scratch *tensor.Pool
 
 	cached   *model.Features // of the last frame that was encoded
@@ -68,7 +73,9 @@ type object struct {
 
 // New returns a tracker without objects. It borrows the network.
 func New(network model.Network, options Options) *Tracker {
-	return &Tracker{network: network, options: options, policy: options.Policy(network.Config()), scratch: tensor.NewPool("prompts", tensor.Host(), 0)}
+	t := &Tracker{options: options, policy: options.Policy(network.Config()), scratch: tensor.NewPool("prompts", tensor.Host(), 0)}
+	t.network, t.room = roomy{network, t.MakeRoom}, t.MakeRoom
+	return t
 }
 
 // Objects lists the ids in the order of their first prompt.
@@ -93,7 +100,7 @@ func (t *Tracker) Prompt(frame *frames.Frame, id int, p Prompt) (*Result, error)
 	}
 	o := t.find(id)
 	if o == nil { // filed only once its first prompt has been answered
-		o = &object{id: id, bank: memory.NewBank(t.options.Retention, t.options.State), points: map[int][]model.Point{}, tracked: map[int]memory.Direction{}}
+		o = &object{id: id, bank: memory.NewBank(t.options.Retention, t.options.State, t.options.Overflow), points: map[int][]model.Point{}, tracked: map[int]memory.Direction{}}
 	}
 	direction, corrected := o.tracked[frame.Index]
 	corrected = corrected && o.prompted() // else there is nothing to correct by: the object starts afresh

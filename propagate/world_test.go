@@ -33,7 +33,13 @@ type world struct {
 // newWorld is a tracker with this product's defaults, changed by change, which may be nil. Its end is checked for leaks.
 func newWorld(t testing.TB, change func(*Options)) *world {
 	t.Helper()
-	w := &world{t: t, pool: tensor.NewPool("network", tensor.Host(), 0)}
+	return newWorldWithin(t, 0, change)
+}
+
+// newWorldWithin is newWorld whose network has so many bytes for what it makes.
+func newWorldWithin(t testing.TB, budget int64, change func(*Options)) *world {
+	t.Helper()
+	w := &world{t: t, pool: tensor.NewPool("network", tensor.Host(), budget)}
 	w.network = modeltest.New(w.pool, size)
 	w.scene = modeltest.Scene{Pool: w.pool, Size: size, Width: width, Height: height}
 	o := Options{FillHoleArea: 8, CorrectAsConditioning: true, Trace: func(tr Trace) { w.traces = append(w.traces, tr) }}
@@ -46,6 +52,9 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 		tensor.NoLeaks(t, w.pool, w.tracker.scratch)
 		if o.State != nil {
 			tensor.NoLeaks(t, o.State)
+		}
+		if o.Overflow != nil {
+			tensor.NoLeaks(t, o.Overflow)
 		}
 	})
 	return w

@@ -104,6 +104,7 @@ const (
 	ObjectFound   EventType = "object_found"
 	ObjectRemoved EventType = "object_removed"
 	ReverseDone   EventType = "reverse_done" // frames: how many; reason: why it ended early
+	SearchDone    EventType = "search_done"  // found: how many objects that were not tracked yet; reason: why it failed
 )
 
 // Event is the message on <prefix>.<stream>.event.
@@ -117,7 +118,9 @@ type Event struct {
 	Object *int      `json:"object,omitempty"` // of the object_… events
 	Epoch  *int      `json:"epoch,omitempty"`
 	Frames *int      `json:"frames,omitempty"` // of reverse_done: results of the pass
-	Reason string    `json:"reason,omitempty"` // of reverse_done: why the pass ended early
+	Found  *int      `json:"found,omitempty"`  // of search_done: objects that are tracked from now on
+	Code   string    `json:"code,omitempty"`   // of stream_down: what is wrong, in a word: "auth_failed", "timeout", …
+	Reason string    `json:"reason,omitempty"` // of stream_down and epoch: why; of reverse_done: why the pass ended early; of search_done: why there is none
 }
 
 // Status is the message on <prefix>.<stream>.status, once a second.
@@ -126,8 +129,9 @@ type Status struct {
 	Stream    string           `json:"stream"`
 	Run       string           `json:"run"`
 	Time      time.Time        `json:"time"`
-	State     string           `json:"state"` // of the stream, as the list of streams has it
-	FPS       float64          `json:"fps"`   // frames of results a second
+	State     string           `json:"state"`          // of the stream, as the list of streams has it
+	Code      string           `json:"code,omitempty"` // why it is down, in a word, as in events
+	FPS       float64          `json:"fps"`            // frames of results a second
 	LatencyMS float64          `json:"latency_ms"`
 	Objects   []int            `json:"objects"`
 	Frames    int64            `json:"frames"`  // frames of results so far

@@ -2,6 +2,7 @@ package rle
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 // check holds a message to its schema.
 func check(t testing.TB, schema string, data []byte) error {
 	t.Helper()
-	text, err := Schema(schema)
+	text, err := os.ReadFile("../docs/schema/" + schema + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +82,8 @@ func TestMessagesReadAsTheContractHasThem(t *testing.T) {
 		{"a frame that had gone by", "frame", past, strings.Replace(exampleLine, `"forward",`, `"reverse","past":true,`, 1)},
 		{"a reverse pass done", "event", Event{V: 1, Stream: "gate", Run: "9f3a01c2", N: 3, Time: received, Type: ReverseDone, Frames: to(0), Reason: "its objects were removed"},
 			`{"v":1,"stream":"gate","run":"9f3a01c2","n":3,"time":"2026-11-30T15:48:41.123456Z","type":"reverse_done","frames":0,"reason":"its objects were removed"}`},
+		{"a search that found nothing", "event", Event{V: 1, Stream: "gate", Run: "9f3a01c2", N: 4, Time: received, Type: SearchDone, Found: to(0), Reason: "nothing passes the filters"},
+			`{"v":1,"stream":"gate","run":"9f3a01c2","n":4,"time":"2026-11-30T15:48:41.123456Z","type":"search_done","found":0,"reason":"nothing passes the filters"}`},
 		{"a batch", "batch", batch(batchMask(exampleFrame(), &exampleFrame().Objects[0])),
 			`{"v":1,"stream":"gate","run":"9f3a01c2","epoch":2,"object":1,"size":[2,3],"masks":[{"seq":12,"frame":12,"pts_ns":400000000,"direction":"forward","state":"tracked","counts":"221O","area":3,"bbox":[1,0,2,2],"object_score":4.2}]}`},
 		{"an occluded object's batch", "batch", batch(batchMask(occluded, &occluded.Objects[0])),
@@ -135,6 +138,7 @@ func TestSchemasRefuseWhatTheContractDoesNotHave(t *testing.T) {
 		{"event", event, `object_lost`, `epoch`},
 		{"event", event, `object_lost`, `lost`},
 		{"event", event, `object_lost`, `reverse_done`},
+		{"event", event, `object_lost`, `search_done`},
 		{"frame", exampleLine, `"objects"`, `"past":false,"objects"`},
 		{"removed", `{"v":1,"step":6,"removed":2,"remaining":[]}`, `[]`, `null`},
 	} {
@@ -148,8 +152,5 @@ func TestSchemasRefuseWhatTheContractDoesNotHave(t *testing.T) {
 		if err := check(t, c.schema, []byte(changed)); err == nil {
 			t.Errorf("%s is accepted as a %s", changed, c.schema)
 		}
-	}
-	if _, err := Schema("mask"); err == nil || !strings.Contains(err.Error(), "there are batch, event, frame") {
-		t.Errorf("error %v", err)
 	}
 }

@@ -2,13 +2,10 @@ package sink
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,39 +13,31 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// NATSOptions is where and as whom to publish.
-type NATSOptions struct {
-	URL             string // nats://, tls://, ws://, wss://; user:password@ or token@ in it; several with commas
-	CredentialsFile string // a user's .creds
-	TokenFile       string // read again at every reconnect, so that a token may change
-	CAFile          string // PEM; empty: the system's
-	Name            string // of the connection, for the server's operator
-	Log             *slog.Logger
-}
-
 // Connection is one NATS connection, shared by the streams of the process. It reconnects for ever, also where the server is
 // down at the start. While it is down, what is published is dropped and counted, so that no stale mask comes after an outage.
 type Connection struct {
-	nc     *nats.Conn
-	log    *slog.Logger
-	where  string        // the servers without secrets
-	closed chan struct{} // by the client library
+	nc      *nats.Conn
+	log     *slog.Logger
+	where   string        // the servers without secrets
+	closed  chan struct{} // by the client library
+	trouble trouble
 
-	published, bytes  atomic.Int64
-	droppedDown       atomic.Int64
-	droppedLarge      atomic.Int64
-	droppedFailed     atomic.Int64
-	reconnects        atomic.Int64
-	lastComplaintUnix atomic.Int64
+	published, bytes atomic.Int64
+	droppedDown      atomic.Int64
+	droppedLarge     atomic.Int64
+	droppedFailed    atomic.Int64
+	denied           atomic.Int64
+	reconnects       atomic.Int64
 }
 
 // ConnectionStats is what a connection did since the start.
 type ConnectionStats struct {
 	Connected  bool
-	Published  int64 // messages
+	Published  int64 // messages that the server did not refuse
 	Bytes      int64
 	Down       int64 // messages dropped without a connection
-	TooLarge   int64 // messages dropped over the server's max_payload: a bug, since batches are split
+	TooLarge   int64 // what did not go out over the server's max_payload: objects in frames of results, since batches are split
+	Denied     int64 // messages refused by the server's permissions
 	Failed     int64 // messages dropped by other errors
 	Reconnects int64
 	Buffered   int // bytes not yet written to the socket
@@ -67,7 +56,7 @@ func Connect(o NATSOptions) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connection{log: o.Log, where: where, closed: make(chan struct{})}
+	c := &Connection{log: o.Log, where: where, closed: make(chan struct{}), trouble: trouble{log: o.Log.With("server", where)}}
 	options := []nats.Option{
 		nats.Name(o.Name),
 		nats.MaxReconnects(-1),
@@ -77,9 +66,13 @@ func Connect(o NATSOptions) (*Connection, error) {
 		nats.PingInterval(20 * time.Second),
 		nats.ReconnectBufSize(-1), // no replay
 		nats.ReconnectOnFlusherError(),
-		nats.ConnectHandler(func(nc *nats.Conn) { c.log.Info("NATS connected", "server", nc.ConnectedAddr()) }),
+		nats.ConnectHandler(func(nc *nats.Conn) {
+			c.trouble.over()
+			c.log.Info("NATS connected", "server", nc.ConnectedAddr())
+		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			c.reconnects.Add(1)
+			c.trouble.over()
 			c.log.Info("NATS connected again", "server", nc.ConnectedAddr())
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -87,65 +80,22 @@ func Connect(o NATSOptions) (*Connection, error) {
 				c.log.Warn("NATS connection lost, masks are dropped until it is back", "server", c.where, "error", err)
 			}
 		}),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.complain("NATS does not connect, trying on", err) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.complain("NATS error", err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.trouble.tell("NATS does not connect, trying on", explain(err)) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.serverError(err) }),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.closed) }),
 	}
-	credentials, err := o.credentials()
+	identity, err := o.identity()
 	if err != nil {
 		return nil, err
 	}
-	if c.nc, err = nats.Connect(o.URL, append(options, credentials...)...); err != nil {
+	transport, err := o.transport()
+	if err != nil {
+		return nil, err
+	}
+	if c.nc, err = nats.Connect(o.URL, append(options, identity, transport)...); err != nil {
 		return nil, fmt.Errorf("NATS %s: %w", where, err)
 	}
 	return c, nil
-}
-
-// credentials turns files into options, after a look whether they can be read.
-func (o NATSOptions) credentials() ([]nats.Option, error) {
-	var options []nats.Option
-	if o.CredentialsFile != "" {
-		if _, err := os.ReadFile(o.CredentialsFile); err != nil {
-			return nil, fmt.Errorf("NATS credentials: %w", err)
-		}
-		options = append(options, nats.UserCredentials(o.CredentialsFile))
-	}
-	if o.TokenFile != "" {
-		token, err := readToken(o.TokenFile)
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, nats.TokenHandler(func() string {
-			if fresh, err := readToken(o.TokenFile); err == nil {
-				token = fresh
-			}
-			return token
-		}))
-	}
-	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("NATS certificate authority: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("NATS certificate authority: %s holds no PEM certificate", o.CAFile)
-		}
-		options = append(options, nats.Secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
-	}
-	return options, nil
-}
-
-func readToken(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("NATS token: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", fmt.Errorf("NATS token: %s is empty", path)
-	}
-	return token, nil
 }
 
 // checkServers parses the list before the client library does, whose errors quote the URL with its password.
@@ -167,11 +117,16 @@ func backOff(attempts int) time.Duration {
 	return wait*3/4 + time.Duration(time.Now().UnixNano()%int64(wait/2))
 }
 
-// complain logs at most one line every 10 s.
-func (c *Connection) complain(message string, err error) {
-	now, last := time.Now().Unix(), c.lastComplaintUnix.Load()
-	if now-last >= 10 && c.lastComplaintUnix.CompareAndSwap(last, now) {
-		c.log.Warn(message, "server", c.where, "error", err)
+// serverError is told what the server has against us while the connection stays.
+func (c *Connection) serverError(err error) {
+	switch {
+	case !errors.Is(err, nats.ErrPermissionViolation):
+		c.trouble.tell("NATS error", explain(err))
+	case strings.Contains(err.Error(), "Publish"): // one for every message
+		c.denied.Add(1)
+		c.trouble.tellOnce("NATS server refuses messages, which are lost: let this user publish under the prefix", err)
+	default:
+		c.trouble.tell("NATS server refuses a subscription, so that requests there stay without an answer: let this user subscribe", err)
 	}
 }
 
@@ -194,7 +149,7 @@ func (c *Connection) publish(m *nats.Msg) error {
 		return errDown
 	case int64(size) > c.nc.MaxPayload():
 		c.droppedLarge.Add(1)
-		c.complain("NATS message dropped", fmt.Errorf("%s, %d bytes: %w", m.Subject, size, errTooLarge))
+		c.trouble.tellOnce("NATS message dropped", fmt.Errorf("%s, %d bytes: %w", m.Subject, size, errTooLarge))
 		return errTooLarge
 	}
 	if err := c.nc.PublishMsg(m); err != nil {
@@ -203,7 +158,7 @@ func (c *Connection) publish(m *nats.Msg) error {
 			return errDown
 		}
 		c.droppedFailed.Add(1)
-		c.complain("NATS message dropped", err)
+		c.trouble.tell("NATS message dropped", err)
 		return err
 	}
 	c.published.Add(1)
@@ -229,8 +184,8 @@ func (c *Connection) Stats() ConnectionStats {
 		buffered = 0 // there is no socket
 	}
 	return ConnectionStats{
-		Connected: c.nc.IsConnected(), Published: c.published.Load(), Bytes: c.bytes.Load(), Down: c.droppedDown.Load(),
-		TooLarge: c.droppedLarge.Load(), Failed: c.droppedFailed.Load(), Reconnects: c.reconnects.Load(), Buffered: max(buffered, 0),
+		Connected: c.nc.IsConnected(), Published: c.published.Load() - c.denied.Load(), Bytes: c.bytes.Load(), Down: c.droppedDown.Load(),
+		Denied: c.denied.Load(), TooLarge: c.droppedLarge.Load(), Failed: c.droppedFailed.Load(), Reconnects: c.reconnects.Load(), Buffered: max(buffered, 0),
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 type EmbeddedOptions struct {
 	Port       int   // 0 is 4222, and any free one where it is taken; -1 any free one
 	MaxPayload int32 // 0 is the server's default of 1 MiB
-	Log        *slog.Logger
+	// StoreFolder turns JetStream on and is where it keeps what it stores.
+	StoreFolder string
+	Log         *slog.Logger
 }
 
 // Embedded is a NATS server in this process.
@@ -31,6 +33,7 @@ func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
 	}
 	s, err := server.NewServer(&server.Options{
 		ServerName: "tracker", Host: "127.0.0.1", Port: o.Port, MaxPayload: o.MaxPayload, NoSigs: true,
+		JetStream: o.StoreFolder != "", StoreDir: o.StoreFolder,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("embedded NATS server: %w", err)

@@ -190,6 +190,9 @@ func (f *Fanout) Stats() []Stats {
 		all[i] = Stats{
 			Name: m.name, Queued: m.in.Len(), Written: m.written.Load(), Dropped: m.in.Dropped() + m.lost.Load(), Failed: m.failure.Load() != nil,
 		}
+		if d, ok := m.sink.(dropper); ok {
+			all[i].Dropped += d.Dropped()
+		}
 	}
 	return all
 }

@@ -18,7 +18,6 @@ type recorder struct {
 
 	mu      sync.Mutex
 	items   []Item
-	pending int
 	due     time.Time
 	flushed int
 	closed  int

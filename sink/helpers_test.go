@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,13 +105,18 @@ func newServer(t *testing.T, config string) *serverProcess {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "nats.conf")
-	if err := os.WriteFile(file, []byte("listen: "+address+"\n"+config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := &serverProcess{t: t, address: address, config: file}
+	s := &serverProcess{t: t, address: address, config: filepath.Join(t.TempDir(), "nats.conf")}
+	s.reconfigure(config)
 	t.Cleanup(s.kill)
 	return s
+}
+
+// reconfigure takes effect at the next start.
+func (s *serverProcess) reconfigure(config string) {
+	s.t.Helper()
+	if err := os.WriteFile(s.config, []byte("listen: "+s.address+"\nlog_file: "+strconv.Quote(s.config+".log")+"\n"+config), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 func (s *serverProcess) start() {
@@ -123,6 +129,16 @@ func (s *serverProcess) start() {
 		c, err := net.Dial("tcp", s.address)
 		return err == nil && c.Close() == nil
 	})
+}
+
+// log is what the server has logged so far.
+func (s *serverProcess) log() string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config + ".log")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
 }
 
 func (s *serverProcess) kill() {

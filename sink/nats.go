@@ -2,23 +2,14 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
+	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
+	"maskstream/configs"
 	"maskstream/rle"
-)
-
-// headerRoom is kept free of every message for its header: Content-Type and a Nats-Msg-Id of a stream name of 64 bytes and
-// five numbers.
-const headerRoom = 512
-
-var (
-	subjectToken  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	subjectPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 )
 
 // StreamOptions is how one stream is published.
@@ -27,49 +18,73 @@ type StreamOptions struct {
 	Stream string // one token
 	Frames bool   // also whole frames of results
 	Batch  rle.Limits
+	Store  *Store // where results and events are stored; nil publishes them live
+	Hold   bool   // with a store: wait while much waits in it, instead of dropping what is oldest there
 }
 
 // NATS publishes one stream: a batch per object on <prefix>.<stream>.object.<id>, frames of results, events, status. Its
 // goroutine is the only one that may wait for the socket.
 type NATS struct {
-	connection *Connection
-	options    StreamOptions
-	base       string // <prefix>.<stream>.
+	options StreamOptions
+	kept    outlet // of results and events
+	live    outlet // of status, which is worth nothing later
 
 	batcher *rle.Batcher
+	dropped atomic.Int64 // results
+}
+
+// outlet is a way for messages of one stream to leave.
+type outlet interface {
+	// up says whether encoding is worth it; where it is not, so many messages count as dropped.
+	up(messages int) bool
+	// room is how many bytes of data one message may have; 0: any number.
+	room() int
+	// send takes what was encoded for <prefix>.<stream>.<kind>, in order, or the error of encoding. False says that it is lost, which is
+	// counted.
+	send(ctx context.Context, kind string, messages []rle.Message, encoding error) bool
 }
 
 // NewNATS publishes over a connection that others share; it refuses names that are no subject tokens.
 func NewNATS(connection *Connection, o StreamOptions) (*NATS, error) {
 	// The client library lets wildcards and empty tokens through.
-	if !subjectToken.MatchString(o.Stream) || !subjectPrefix.MatchString(o.Prefix) {
-		return nil, fmt.Errorf("NATS subject %q.%q: names consist of A–Z a–z 0–9 _ -", o.Prefix, o.Stream)
+	if err := errors.Join(configs.CheckStreamName(o.Stream), configs.CheckPrefix(o.Prefix)); err != nil {
+		return nil, fmt.Errorf("NATS subject: %w", err)
 	}
-	return &NATS{connection: connection, options: o, base: o.Prefix + "." + o.Stream + ".", batcher: rle.NewBatcher(o.Batch)}, nil
+	base := o.Prefix + "." + o.Stream + "."
+	n := &NATS{options: o, live: &liveOutlet{connection, base}, batcher: rle.NewBatcher(o.Batch)}
+	n.kept = n.live
+	if o.Store != nil {
+		n.kept = &storeOutlet{o.Store, base, o.Hold}
+	}
+	return n, nil
 }
 
-// Write publishes what the item completes. What cannot go out now is dropped and counted by the connection; no such thing
-// ends the sink.
-func (n *NATS) Write(_ context.Context, item Item) error {
+// Write publishes what the item completes. What cannot go out is dropped and counted; no such thing ends the sink.
+func (n *NATS) Write(ctx context.Context, item Item) error {
 	switch {
 	case item.Result != nil:
-		n.batches(n.batcher.Add(item.Result, time.Now()))
-		if n.options.Frames && n.up(1) {
-			messages, err := rle.EncodeFrame(item.Result, n.room())
-			n.send("frame", messages, err)
+		sent := n.batches(ctx, n.batcher.Add(item.Result, time.Now()))
+		if n.options.Frames {
+			sent = n.frame(ctx, item.Result) && sent
+		}
+		if !sent {
+			n.dropped.Add(1)
 		}
 	case item.Event != nil:
-		n.batches(n.removed(item.Event)) // its last masks, and then the news
-		if n.up(1) {
-			message, err := rle.EncodeEvent(*item.Event, n.room())
-			n.send("event", []rle.Message{message}, err)
+		n.batches(ctx, n.removed(item.Event)) // its last masks, and then the news
+		if n.kept.up(1) {
+			message, err := rle.EncodeEvent(*item.Event, n.kept.room())
+			n.kept.send(ctx, "event", []rle.Message{message}, err)
 		}
-	case item.Status != nil && n.up(1):
+	case item.Status != nil && n.live.up(1):
 		data, err := rle.Marshal(item.Status)
-		n.send("status", []rle.Message{{Data: data}}, err)
+		n.live.send(ctx, "status", []rle.Message{{Data: data}}, err)
 	}
 	return nil
 }
+
+// Dropped is how many results did not go out, or not whole. Of results that waited in a batch, those of the longest one count.
+func (n *NATS) Dropped() int64 { return n.dropped.Load() }
 
 // removed is the batch of an object that an event says is gone.
 func (n *NATS) removed(event *rle.Event) []rle.Batch {
@@ -89,59 +104,48 @@ func (n *NATS) Due() time.Time {
 }
 
 // Flush publishes the batches that have their age.
-func (n *NATS) Flush(_ context.Context, now time.Time) error {
-	n.batches(n.batcher.Due(now))
+func (n *NATS) Flush(ctx context.Context, now time.Time) error {
+	n.waited(ctx, n.batcher.Due(now))
 	return nil
 }
 
-// Close publishes the batches that are open. The connection stays.
-func (n *NATS) Close(context.Context) error {
-	n.batches(n.batcher.Flush())
+// Close publishes the batches that are open. The connection and the store stay.
+func (n *NATS) Close(ctx context.Context) error {
+	n.waited(ctx, n.batcher.Flush())
 	return nil
 }
 
-func (n *NATS) batches(batches []rle.Batch) {
-	if len(batches) == 0 || !n.up(len(batches)) {
-		return
+// waited publishes batches whose results were written before.
+func (n *NATS) waited(ctx context.Context, batches []rle.Batch) {
+	longest := 0
+	for _, b := range batches {
+		longest = max(longest, len(b.Masks))
 	}
-	for _, batch := range batches {
-		messages, err := rle.EncodeBatch(batch, n.room())
-		n.send("object."+strconv.Itoa(batch.Object), messages, err)
+	if !n.batches(ctx, batches) {
+		n.dropped.Add(int64(longest))
 	}
 }
 
-// up says whether encoding is worth it; without a connection the messages count as dropped.
-func (n *NATS) up(messages int) bool {
-	if n.connection.Connected() {
+// batches says whether all of them have gone out.
+func (n *NATS) batches(ctx context.Context, batches []rle.Batch) bool {
+	if len(batches) == 0 {
 		return true
 	}
-	n.connection.droppedDown.Add(int64(messages))
-	return false
+	if !n.kept.up(len(batches)) {
+		return false
+	}
+	sent := true
+	for _, batch := range batches {
+		messages, err := rle.EncodeBatch(batch, n.kept.room())
+		sent = n.kept.send(ctx, "object."+strconv.Itoa(batch.Object), messages, err) && sent
+	}
+	return sent
 }
 
-// room is how many bytes of data one message may have; at least 1, since 0 would be no limit.
-func (n *NATS) room() int { return max(1, n.connection.limit()-headerRoom) }
-
-// send publishes what was encoded, in order. Parts of one thing are worth nothing without each other, so the first that
-// fails ends it.
-func (n *NATS) send(kind string, messages []rle.Message, encoding error) {
-	if encoding != nil {
-		n.connection.droppedLarge.Add(1)
-		n.connection.complain("NATS message dropped", encoding)
-		return
+func (n *NATS) frame(ctx context.Context, frame *rle.Frame) bool {
+	if !n.kept.up(1) {
+		return false
 	}
-	for i, m := range messages {
-		if len(m.Omitted) > 0 {
-			n.connection.droppedLarge.Add(int64(len(m.Omitted)))
-			n.connection.complain("NATS frame message without some objects", fmt.Errorf("objects %v: %w", m.Omitted, errTooLarge))
-		}
-		header := nats.Header{"Content-Type": []string{"application/json"}}
-		if m.ID != "" {
-			header["Nats-Msg-Id"] = []string{m.ID}
-		}
-		if err := n.connection.publish(&nats.Msg{Subject: n.base + kind, Header: header, Data: m.Data}); err != nil {
-			n.connection.droppedFailed.Add(int64(len(messages) - i - 1))
-			return
-		}
-	}
+	messages, err := rle.EncodeFrame(frame, n.kept.room())
+	return n.kept.send(ctx, "frame", messages, err)
 }

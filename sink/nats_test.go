@@ -230,6 +230,9 @@ func TestServerDownAtTheStartThenKilledThenBack(t *testing.T) {
 	if err := json.Unmarshal(back.all()[0].Data, &b); err != nil || b.Masks[0].Frame != 103 {
 		t.Errorf("after the outage came frame %d first, %v", b.Masks[0].Frame, err)
 	}
+	if lost := n.Dropped(); lost != 102 {
+		t.Errorf("%d results are counted as lost", lost)
+	}
 	if s := c.Stats(); s.Down != 102 || s.Published != 2 || s.Reconnects < 1 {
 		t.Errorf("stats %+v", s)
 	}
@@ -342,8 +345,8 @@ func TestOptionsThatCannotWorkAreRefusedWithoutSecrets(t *testing.T) {
 }
 
 func TestNamesThatAreNoSubjectTokensAreRefused(t *testing.T) {
-	for _, o := range []StreamOptions{{"tracker", "a.b", false, rle.Limits{}}, {"tracker", "*", false, rle.Limits{}}, {"tracker", "", false, rle.Limits{}},
-		{"a..b", "cam", false, rle.Limits{}}, {">", "cam", false, rle.Limits{}}, {"", "cam", false, rle.Limits{}}, {"tracker", strings.Repeat("a", 65), false, rle.Limits{}}} {
+	for _, o := range []StreamOptions{{Prefix: "tracker", Stream: "a.b"}, {Prefix: "tracker", Stream: "*"}, {Prefix: "tracker"}, {Prefix: "tracker", Stream: "ctl"},
+		{Prefix: "a..b", Stream: "cam"}, {Prefix: ">", Stream: "cam"}, {Stream: "cam"}, {Prefix: "tracker", Stream: strings.Repeat("a", 65)}} {
 		if _, err := NewNATS(nil, o); err == nil {
 			t.Errorf("accepted %+v", o)
 		}

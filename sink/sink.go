@@ -20,6 +20,12 @@ type Sink interface {
 	Close(ctx context.Context) error
 }
 
+// dropper is a sink that drops by itself, where nothing takes what it sends.
+type dropper interface {
+	// Dropped is how many results were lost since the start. It is called from any goroutine.
+	Dropped() int64
+}
+
 // Options is how a Fanout treats one sink.
 type Options struct {
 	// Capacity of the queue; 0 is 16.
@@ -36,6 +42,6 @@ type Stats struct {
 	Name    string
 	Queued  int   // items waiting now
 	Written int64 // items given to the sink
-	Dropped int64 // items that a full queue, an end in haste, or a failed sink lost
+	Dropped int64 // items that a full queue, an end in haste, a failed sink, or one that reaches nobody lost
 	Failed  bool  // the sink has ended with an error
 }

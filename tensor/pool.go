@@ -6,8 +6,22 @@ import (
 	"sync"
 )
 
-// ErrExhausted says that a pool's budget does not hold another tensor of the wanted size.
+// ErrExhausted says that a pool's budget does not hold another tensor of the wanted size; [Exhausted] says which and how much.
 var ErrExhausted = errors.New("tensor: pool exhausted")
+
+// Exhausted is the error of a spent pool. It wraps ErrExhausted.
+type Exhausted struct {
+	Pool               *Pool
+	Used, Budget, Want int64 // bytes; Want is what another tensor takes
+}
+
+// Error implements error.
+func (e *Exhausted) Error() string {
+	return fmt.Sprintf("%v: %d of %d bytes in use, %d more wanted", ErrExhausted, e.Used, e.Budget, e.Want)
+}
+
+// Unwrap makes it an ErrExhausted.
+func (e *Exhausted) Unwrap() error { return ErrExhausted }
 
 // Pool hands out tensors on one device within a budget, and keeps released blocks for reuse, as far as live and idle bytes
 // together are at most twice the most that were ever live. Safe for concurrent use.
@@ -50,6 +64,9 @@ func (p *Pool) Name() string { return p.name }
 // Device is where this pool's tensors live.
 func (p *Pool) Device() Device { return p.device }
 
+// Budget is how many bytes the pool may hold; 0 is no limit.
+func (p *Pool) Budget() int64 { return p.budget }
+
 // Stats returns a snapshot.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
@@ -67,7 +84,7 @@ func (p *Pool) New(dtype DType, shape ...int) (*Tensor, error) {
 		return nil, fmt.Errorf("%s%v in pool %q: %w", dtype, shape, p.name, err)
 	}
 	t := &Tensor{pool: p, block: memory, blockSize: size, memory: memory, dtype: dtype, shape: append([]int(nil), shape...)}
-	t.references.Store(1)
+	t.references.Born()
 	return t, nil
 }
 
@@ -85,7 +102,7 @@ func (p *Pool) take(size int) (Memory, error) {
 			p.trim()
 		}
 		if p.budget > 0 && p.stats.LiveBytes+int64(size) > p.budget {
-			return Memory{}, fmt.Errorf("%w: %d of %d bytes in use, %d more wanted", ErrExhausted, p.stats.LiveBytes, p.budget, size)
+			return Memory{}, &Exhausted{Pool: p, Used: p.stats.LiveBytes, Budget: p.budget, Want: int64(size)}
 		}
 		var err error
 		if memory, err = p.device.Alloc(size); err != nil {

@@ -2,7 +2,6 @@ package tensor
 
 import (
 	"fmt"
-	"sync/atomic"
 	"unsafe"
 )
 
@@ -56,27 +55,20 @@ type Tensor struct {
 	shape     []int
 
 	parent     *Tensor // set for a view, which holds one reference on it
-	references atomic.Int32
+	references References
 }
 
 // Retain adds a reference and returns t, so that it can stand in an assignment.
 func (t *Tensor) Retain() *Tensor {
-	if t.references.Add(1) <= 1 {
-		panic("tensor: retained after its last release")
-	}
+	t.references.Retain()
 	return t
 }
 
 // Release takes a reference; the last one gives the memory back. Releasing once too often is a bug and panics.
 // A nil tensor is ignored, so that error paths stay short.
 func (t *Tensor) Release() {
-	if t == nil {
-		return
-	}
-	switch n := t.references.Add(-1); {
-	case n > 0:
-	case n < 0:
-		panic("tensor: released twice")
+	switch {
+	case t == nil || !t.references.Release():
 	case t.parent != nil:
 		t.parent.Release()
 	default:
@@ -124,7 +116,7 @@ func (t *Tensor) Bytes() []byte {
 }
 
 func (t *Tensor) mustBe(d DType) {
-	if t.references.Load() <= 0 {
+	if !t.references.Held() {
 		panic("tensor: used after its last release")
 	}
 	if t.dtype != d {
@@ -143,7 +135,7 @@ func (t *Tensor) Index(i int) *Tensor {
 	}
 	size := Elements(t.shape[1:]) * t.dtype.Size()
 	v := &Tensor{pool: t.pool, memory: t.memory.from(i * size), dtype: t.dtype, shape: t.shape[1:], parent: t.Retain()}
-	v.references.Store(1)
+	v.references.Born()
 	return v
 }
 
@@ -155,7 +147,7 @@ func (t *Tensor) Rows(first, end int) *Tensor {
 	size := Elements(t.shape[1:]) * t.dtype.Size()
 	shape := append([]int{end - first}, t.shape[1:]...)
 	v := &Tensor{pool: t.pool, memory: t.memory.from(first * size), dtype: t.dtype, shape: shape, parent: t.Retain()}
-	v.references.Store(1)
+	v.references.Born()
 	return v
 }
 

@@ -32,7 +32,10 @@ func benchScene(size benchSize) (*frames.Picture, error) {
 // records must be the same. The thresholds are lower than the defaults, which this small model's scores do not reach.
 func benchAutomatic(ctx context.Context, size benchSize) (trial, error) {
 	const batch = 32
-	pools := newHomes(false, false)
+	pools, err := newHomes(false, false, poolSizes{})
+	if err != nil {
+		return trial{}, err
+	}
 	network, err := openModel("nano", "", 0, pools.network)
 	if err != nil {
 		return trial{}, err

@@ -85,7 +85,10 @@ func benchConvert(context.Context) (trial, error) {
 // benchStep is one frame of the built-in model with a full memory bank: encoded once, all objects attended, decoded and
 // remembered. With frames or memories at home elsewhere, it also says how much a frame moves.
 func benchStep(objects int, offloadVideo, offloadState bool) (trial, error) {
-	pools := newHomes(offloadVideo, offloadState)
+	pools, err := newHomes(offloadVideo, offloadState, poolSizes{})
+	if err != nil {
+		return trial{}, err
+	}
 	network, err := openModel("nano", "", 0, pools.network)
 	if err != nil {
 		return trial{}, err

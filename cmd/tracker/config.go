@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -63,20 +62,9 @@ func loadConfig(ctx context.Context, path string) (*configs.Config, error) {
 	}
 	return interruptible(ctx, func() (*configs.Config, error) {
 		config, err := load(os.Environ())
-		if err == nil {
-			err = notYet(config)
-		}
 		if err != nil {
 			return nil, usageError{err}
 		}
 		return config, nil
 	})
-}
-
-// notYet refuses what the configuration knows and this version does not do: somebody who asks for it relies on it.
-func notYet(c *configs.Config) error {
-	if c.NATS.JetStream {
-		return errors.New("nats.jetstream: true is not supported by this version; leave it out")
-	}
-	return nil
 }

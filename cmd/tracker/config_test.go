@@ -14,10 +14,10 @@ func TestConfigCheckNamesThePlace(t *testing.T) {
 		status int
 		says   string
 	}{
-		"valid":        {"streams:\n  - {name: gate, url: 'testscene:'}\n", exitDone, ": valid, streams: 1\n"},
-		"not done yet": {"streams:\n  - {name: gate, url: 'testscene:'}\nnats: {jetstream: true}\n", exitUsage, "nats.jetstream: true is not supported"},
-		"auto":         {"streams:\n  - {name: gate, url: 'testscene:', prompts: [{auto: true}]}\n", exitDone, ": valid, streams: 1\n"},
-		"unknown key":  {"streams:\n  - name: gate\n    url: 'testscene:'\n    polcy: newest\n", exitUsage, path + ":4:5: "},
+		"valid":       {"streams:\n  - {name: gate, url: 'testscene:'}\n", exitDone, ": valid, streams: 1\n"},
+		"jetstream":   {"streams:\n  - {name: gate, url: 'testscene:'}\nnats: {jetstream: true}\n", exitDone, ": valid, streams: 1\n"},
+		"auto":        {"streams:\n  - {name: gate, url: 'testscene:', prompts: [{auto: true}]}\n", exitDone, ": valid, streams: 1\n"},
+		"unknown key": {"streams:\n  - name: gate\n    url: 'testscene:'\n    polcy: newest\n", exitUsage, path + ":4:5: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.yaml), 0o666); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ DIR, and the path of each to stdout. Their inputs and outputs are documented in 
 		for _, part := range graphs.Parts() {
 			path := filepath.Join(*folder, part.Name+".onnx")
 			if err := os.WriteFile(path, *part.Model, 0o644); err != nil {
-				return err
+				return errors.Join(err, os.Remove(path)) // half a graph is none
 			}
 			fmt.Fprintln(command.OutOrStdout(), path)
 		}
@@ -50,5 +51,9 @@ func buildGraphs(name, config string) (*sam2.Graphs, error) {
 		return nil, usageError{err}
 	}
 	defer weights.Close()
-	return sam2.Build(architecture, checkpoint.NewWeights(weights))
+	graphs, err := sam2.Build(architecture, checkpoint.NewWeights(weights))
+	if err != nil {
+		return nil, modelError(name, err)
+	}
+	return graphs, nil
 }

@@ -58,10 +58,18 @@ func execute(root *cobra.Command) int {
 		err = errInterrupted
 	}
 	if err != nil {
-		message := strings.Join(strings.Fields(err.Error()), " ")
+		message := strings.Join(strings.Fields(err.Error()), " ") + advice(err)
 		fmt.Fprintf(root.ErrOrStderr(), "%s: %s\n", command.CommandPath(), message)
 	}
 	return status
+}
+
+// advice is what to do about what any command may run into, unless the error says so itself.
+func advice(err error) string {
+	if errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "free some space") {
+		return ": free some space, or write elsewhere"
+	}
+	return ""
 }
 
 func exitStatus(ctx context.Context, err error) int {
@@ -83,7 +91,7 @@ func exitStatus(ctx context.Context, err error) int {
 // untilSignal derives a context that the first SIGINT or SIGTERM cancels, with errInterrupted or errTerminated as its cause.
 func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signal.Ignore(syscall.SIGPIPE) // or the runtime kills a process that writes to a closed stdout
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGXFSZ) // or the runtime kills a process that writes to a closed stdout, or beyond "ulimit -f"
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {

@@ -20,6 +20,7 @@ func tracker() *cobra.Command {
 		newTrack(),
 		newSegment(),
 		newModel(),
+		newProbe(),
 		newRLE(),
 		newConfig(),
 		newBench(),

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,9 +52,24 @@ func openModel(name, config string, threads int, pool *tensor.Pool) (*ort.Networ
 	// Whatever has no place in the network is an error of its graphs: see sam2.Build.
 	network, err := ort.Load(architecture, checkpoint.NewWeights(weights), ort.Options{Threads: threads, Pool: pool})
 	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
+		return nil, modelError(name, err)
 	}
 	return network, nil
+}
+
+// modelError says whose fault it is that a network was not built: that of the file or its configuration, which is wrong usage,
+// or the machine's. What reading a weight says names the file already.
+func modelError(name string, err error) error {
+	is := func(targets ...error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
+	switch {
+	case is(checkpoint.ErrMissing, checkpoint.ErrShape, checkpoint.ErrDType, checkpoint.ErrDamaged):
+		return usageError{err}
+	case is(sam2.ErrUnusedWeights, sam2.ErrConfig):
+		return usageError{fmt.Errorf("model %s: %w", name, err)}
+	}
+	return fmt.Errorf("model %s: %w", name, err)
 }
 
 // checkDevice accepts what this build can run on: it is built without CUDA, so auto is the CPU.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maskstream/model"
+	"maskstream/model/nano"
 	"maskstream/model/sam2"
 )
 
@@ -33,9 +34,12 @@ func newModelList() *cobra.Command {
 			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(table, "NAME\tIMAGE SIZE\tWHERE")
 			for _, c := range known {
-				where := "your own file: --model FILE"
-				if c.Name == "nano" {
-					where = "built in"
+				where := "your file: --model " + c.Name + ".pt, as published in facebookresearch/sam2"
+				switch c.Name {
+				case nano.Name:
+					where = "built in: --model " + nano.Name
+				case "edgetam":
+					where = "your file: --model " + c.Name + ".pt, as published in facebookresearch/EdgeTAM"
 				}
 				fmt.Fprintf(table, "%s\t%d\t%s\n", c.Name, c.ImageSize, where)
 			}

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"image"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
-	"maskstream/frames"
 	"maskstream/ingest"
 	"maskstream/propagate"
 	"maskstream/rle"
@@ -23,14 +21,12 @@ type outputs struct {
 	overlay *overlay
 	lowRes  *lowRes
 	traced  *traceFile
+	every   int   // distance between processed frames
 	broken  error // of the lines, told already
 }
 
 func (f trackFlags) outputs(stdout io.Writer, info ingest.Info) (_ *outputs, err error) {
-	if err := f.keepApart(info.Source); err != nil {
-		return nil, err
-	}
-	o := &outputs{}
+	o := &outputs{every: f.every}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.close())
@@ -57,7 +53,7 @@ func (f trackFlags) outputs(stdout io.Writer, info ingest.Info) (_ *outputs, err
 	return o, nil
 }
 
-// keepApart refuses to write over a file that is read, and two results into one file.
+// keepApart refuses to write over a file that is read, two results into one file, and a video into what is none.
 func (f trackFlags) keepApart(input string) error {
 	taken := []named{{"the input", input}, {"--model", f.model}, {"--model-config", f.config}, {"--script", f.script}, {"--options", f.auto.file}}
 	for _, arg := range f.prompts.masks {
@@ -65,7 +61,13 @@ func (f trackFlags) keepApart(input string) error {
 			taken = append(taken, named{"--mask", path})
 		}
 	}
-	return keepApart(taken, []named{{"--out", f.out}, {"--overlay", f.overlay}, {"--low-res", f.lowRes}, {"--trace", f.trace}})
+	if err := keepApart(taken, []named{{"--out", f.out}, {"--overlay", f.overlay}, {"--low-res", f.lowRes}, {"--trace", f.trace}}); err != nil {
+		return err
+	}
+	if f.overlay != "" && !ingest.CanWrite(f.overlay) {
+		return usagef("--overlay %s: its ending is that of no video that can be written; use %s", f.overlay, strings.Join(ingest.Endings, ", "))
+	}
+	return nil
 }
 
 func keepApart(taken, results []named) error {
@@ -108,7 +110,7 @@ func (o *outputs) result(outcome propagate.Outcome, f *rle.Frame) error {
 		return err
 	}
 	if o.lowRes != nil {
-		if err := o.lowRes.add(outcome.Step, f.Frame, outcome.Result); err != nil {
+		if err := o.lowRes.add(outcome.Step, outcome.Result.Frame*o.every, outcome.Result); err != nil {
 			return err
 		}
 	}
@@ -154,47 +156,4 @@ func (o *outputs) close() error {
 		errs = append(errs, o.traced.close())
 	}
 	return errors.Join(errs...)
-}
-
-// overlay is the video with the masks drawn over it.
-type overlay struct {
-	path    string
-	fps     float64
-	painter frames.Painter
-	canvas  *image.RGBA
-	video   *ingest.VideoWriter // from the first picture on
-}
-
-// add draws one frame. It borrows the picture.
-func (o *overlay) add(p *frames.Picture, f *rle.Frame) (err error) {
-	if o.canvas, err = o.painter.Paint(p, o.canvas); err != nil {
-		return fmt.Errorf("--overlay: %w", err)
-	}
-	layers, err := frames.Layers(f)
-	if err != nil {
-		return fmt.Errorf("--overlay: %w", err)
-	}
-	frames.Draw(o.canvas, layers)
-	if o.video == nil {
-		if o.fps <= 0 {
-			o.fps = 25
-		}
-		if o.video, err = ingest.NewVideoWriter(o.path, o.canvas.Rect.Dx(), o.canvas.Rect.Dy(), o.fps); err != nil {
-			return fmt.Errorf("--overlay: %w", err)
-		}
-	}
-	if err := o.video.Write(o.canvas); err != nil {
-		return fmt.Errorf("--overlay: %w", err)
-	}
-	return nil
-}
-
-func (o *overlay) close() error {
-	if o.video == nil {
-		return nil
-	}
-	if err := o.video.Close(); err != nil {
-		return fmt.Errorf("--overlay: %w", err)
-	}
-	return nil
 }

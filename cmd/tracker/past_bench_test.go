@@ -59,7 +59,7 @@ func BenchmarkReversePass(b *testing.B) {
 		b.Run(fmt.Sprintf("%d_fps", fps), func(b *testing.B) {
 			scene := newHeldScene(b)
 			out := &watch{since: time.Now(), done: make(chan struct{}, 1)}
-			s := nanoStream(b, newHomes(false, false), scene, out, func(c *stream.Config) { c.Live, c.History = true, 100 })
+			s := nanoStream(b, homesFor(b, false, false), scene, out, func(c *stream.Config) { c.Live, c.History = true, 100 })
 			stop := make(chan struct{})
 			var pacing sync.WaitGroup
 			pacing.Go(func() {

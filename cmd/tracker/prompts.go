@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"maskstream/frames"
 	"maskstream/ingest"
 	"maskstream/propagate"
 )
@@ -102,19 +104,36 @@ func (f promptFlags) passes(prompts []propagate.Op) *propagate.Script {
 	return &propagate.Script{Options: propagate.DefaultScriptOptions(), Steps: steps}
 }
 
-// within refuses short forms that point beside the picture, where the network would find something all the same. Of a folder only
-// the first picture's size is known.
+// within refuses short forms that point beside the picture, where the network would find something all the same, and masks of
+// another size. Only the first picture's size is known before the others are read: fits looks at prompts on these.
 func (f promptFlags) within(script *propagate.Script, input ingest.Info) error {
-	if len(f.points)+len(f.boxes) == 0 || input.Width == 0 {
+	if input.Width == 0 {
 		return nil
 	}
 	for _, op := range script.Steps {
-		if op.Verb != propagate.AddPointsOrBox || *op.Frame > 0 && input.Container == "images" {
+		if *cmp.Or(op.Frame, new(int)) > 0 {
 			continue
 		}
-		if err := inPicture(op.Points, op.Box, input.Width, input.Height); err != nil {
+		if err := f.sized(op, input.Width, input.Height); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// fits is within for a prompt on the picture that it was for, whose size may have changed.
+func (f promptFlags) fits(op propagate.Op, p *frames.Picture) error {
+	width, height := p.DisplaySize()
+	return f.sized(op, width, height)
+}
+
+func (f promptFlags) sized(op propagate.Op, width, height int) error {
+	switch {
+	case op.Verb == propagate.AddPointsOrBox && len(f.points)+len(f.boxes) > 0:
+		return inPicture(op.Points, op.Box, width, height)
+	case op.Verb == propagate.AddMask && len(f.masks) > 0 && op.Mask.Size != [2]int{height, width}:
+		return usagef("--mask for object %d on frame %d: the mask is %d×%d and the picture %d×%d; it needs one pixel for each of the picture's",
+			*op.Object, *op.Frame, op.Mask.Size[1], op.Mask.Size[0], width, height)
 	}
 	return nil
 }

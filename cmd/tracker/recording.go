@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
+	"maskstream/frames"
 	"maskstream/ingest"
 	"maskstream/internal/clip"
 )
@@ -19,6 +21,9 @@ type recording struct {
 
 func openRecording(ctx context.Context, input string) (*recording, error) {
 	reader, err := ingest.Open(ctx, ingest.Options{URL: input})
+	if errors.Is(err, ingest.ErrInvalid) { // no such source can be anywhere
+		return nil, usageError{err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +40,12 @@ func (r *recording) open(ctx context.Context) (clip.Reader, error) {
 		return nil, fmt.Errorf("%s is a pipe, which can be read once only; save it to a file first", r.input)
 	}
 	return ingest.Open(ctx, ingest.Options{URL: r.input})
+}
+
+// numbering gives the pictures of a recording their epochs and the frames within these, from the first picture on.
+func numbering() func(*frames.Picture) {
+	var n ingest.Numbering
+	return func(p *frames.Picture) { n.Number(p) }
 }
 
 // Close closes a reader that nobody took.

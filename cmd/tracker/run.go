@@ -15,7 +15,8 @@ import (
 	"maskstream/configs"
 	"maskstream/control"
 	"maskstream/ingest"
-	"maskstream/sink"
+	"maskstream/internal/systemd"
+	"maskstream/sink/rtc"
 )
 
 func newRun() *cobra.Command {
@@ -25,7 +26,10 @@ func newRun() *cobra.Command {
 		Long: `The service: cameras in, masks out, preview and control.
 
 Without -c it runs the embedded demo: a moving scene as the stream "demo" whose first object is prompted by itself, an embedded
-NATS server on loopback, and the preview in the browser.`,
+NATS server on loopback, and the preview in the browser.
+
+The file is read again when it changes, and at SIGHUP: streams that it says something else about are started, ended or started anew,
+the others go on undisturbed. A file that is wrong changes nothing. What changes of nats, http, webrtc and log.format needs a restart.`,
 		Args: cobra.NoArgs,
 	}
 	file := configFlag(command)
@@ -34,11 +38,15 @@ NATS server on loopback, and the preview in the browser.`,
 		if err != nil {
 			return err
 		}
-		log, err := newLogger(command.ErrOrStderr(), config.Log)
-		if err != nil {
-			return usageError{err}
+		var level slog.LevelVar
+		log := newLogger(command.ErrOrStderr(), config.Log, &level)
+		if *file == "" {
+			return serve(command.Context(), config, log, nil)
 		}
-		return serve(command.Context(), config, log, *file == "")
+		return serve(command.Context(), config, log, &reload{
+			path: *file, load: func() (*configs.Config, error) { return configs.Load(*file, os.Environ()) },
+			told: func(c *configs.Config) { setLevel(&level, c.Log) },
+		})
 	}
 	return command
 }
@@ -47,8 +55,8 @@ NATS server on loopback, and the preview in the browser.`,
 const endGrace = 5 * time.Second
 
 // serve runs the service until ctx ends: streams first to stop, then their sinks, then the bus. A stream that fails is
-// reported and leaves the others alone. The demo takes free ports where its own are taken.
-func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo bool) error {
+// reported and leaves the others alone. Without changes to follow it is the demo, which takes free ports where its own are taken.
+func serve(ctx context.Context, config *configs.Config, log *slog.Logger, changes *reload) error {
 	if os.Getenv("GOGC") == "" {
 		// Nearly all of the heap is frames and memories, which pools reuse: there is little garbage, and waiting for much of it
 		// would only hold memory. A cycle is cheap, since numbers hold no pointers to follow.
@@ -64,25 +72,23 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 			log.Warn("not everything could be published", "error", lost)
 		}
 	}()
+	viewers, err := rtc.NewServer(rtc.Options{
+		UDP: config.WebRTC.UDP, AdditionalHosts: config.WebRTC.AdditionalHosts, LowLatency: config.WebRTC.Mode == "low-latency", Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = viewers.Close() }() // at the very end: there is nothing left to do about it
 
 	service := control.NewService()
-	run := newRunID()
-	cameras := make([]*camera, 0, len(config.Streams))
-	defer func() {
-		for _, c := range cameras {
-			c.close()
-		}
-	}()
+	cameras := newFleet(wiring{nats: config.NATS, bus: bus, viewers: viewers, models: newModels(), log: log}, len(config.Streams), service)
+	defer cameras.close()
+	service.Keep(cameras)
 	for _, s := range config.Streams {
 		if ctx.Err() != nil { // models take their time to load
 			return nil
 		}
-		c, err := newCamera(s, config.NATS, bus, run, log)
-		if err != nil {
-			return fmt.Errorf("stream %s: %w", s.Name, err)
-		}
-		cameras = append(cameras, c)
-		if err := service.Add(s.Name, c.stream); err != nil {
+		if err := cameras.file(s); err != nil {
 			return err
 		}
 	}
@@ -92,27 +98,43 @@ func serve(ctx context.Context, config *configs.Config, log *slog.Logger, demo b
 	}
 	version := versionsOf(engines{}).Version
 	server, err := control.NewServer(service, control.ServerOptions{
-		Listen: config.HTTP.Listen, AnyPort: demo, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Log: log,
+		Listen: config.HTTP.Listen, AnyPort: changes == nil, Token: token, AllowOrigins: config.HTTP.AllowOrigins, Live: viewers, Log: log,
 		Checks:     []control.Check{{Name: "nats", Ready: bus.ready}},
-		Collectors: []control.Collector{control.NATSMetrics(bus.connection), control.BuildMetrics(version)},
+		Collectors: []control.Collector{control.NATSMetrics(bus.connection, bus.store), control.BuildMetrics(version), control.SessionMetrics(viewers.Viewers)},
 	})
 	if err != nil {
 		return err
 	}
 	door := control.NewNATS(service, control.NATSOptions{Connection: bus.connection, Prefix: config.NATS.Prefix, Version: version, Log: log})
-	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(cameras))
+	log.Info("tracker runs", "preview", server.URL(), "nats", bus.where, "streams", len(config.Streams), "webrtc", viewers.Address())
+	if viewers.Loopback() && !server.Loopback() {
+		log.Warn("browsers elsewhere get the MJPEG preview: webrtc.udp listens on this machine only", "webrtc.udp", viewers.Address())
+	}
 
 	group, running := errgroup.WithContext(ctx)
-	for _, c := range cameras {
+	group.Go(func() error {
+		cameras.Run(running)
+		return nil
+	})
+	if changes != nil {
+		hangups, stop := hangups()
+		defer stop()
+		changes.fleet, changes.current = cameras, config
 		group.Go(func() error {
-			if err := c.run(running); err != nil && running.Err() == nil {
-				log.Error("stream has ended", "stream", c.name, "error", err)
-			}
+			changes.Run(running, hangups)
 			return nil
 		})
 	}
 	group.Go(func() error { return server.Run(running) })
 	group.Go(func() error { return door.Run(running) })
+	group.Go(func() error { return bus.run(running) })
+	group.Go(func() error {
+		// Whoever holds a lock for ever holds the statuses up, too.
+		if err := systemd.FromEnvironment(os.Getenv).Run(running, func() { service.Statuses() }); err != nil {
+			log.Warn("the service manager does not listen", "error", err)
+		}
+		return nil
+	})
 	if err := group.Wait(); err != nil && ctx.Err() == nil { // running has ended in any case
 		return err
 	}
@@ -132,64 +154,16 @@ func httpToken(c configs.HTTP) (string, error) {
 	return token, nil
 }
 
-// newLogger writes to out as the configuration says.
-func newLogger(out io.Writer, c configs.Log) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
-		return nil, fmt.Errorf("log.level %q: write debug, info, warn or error", c.Level)
-	}
+// newLogger writes to out as the configuration says, at a level that can be changed.
+func newLogger(out io.Writer, c configs.Log, level *slog.LevelVar) *slog.Logger {
+	setLevel(level, c)
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(out, options)), nil
+		return slog.New(slog.NewJSONHandler(out, options))
 	}
-	return slog.New(slog.NewTextHandler(out, options)), nil
+	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// bus is the NATS connection of the process and, where it is embedded, the server behind it.
-type bus struct {
-	connection *sink.Connection
-	embedded   *sink.Embedded // nil where the server is elsewhere
-	where      string         // without secrets
-}
-
-func openBus(c configs.NATS, log *slog.Logger) (*bus, error) {
-	b := &bus{where: c.URL.String()}
-	url := string(c.URL)
-	if c.Embedded {
-		embedded, err := sink.StartEmbedded(sink.EmbeddedOptions{Port: c.URL.Port(), Log: log})
-		if err != nil {
-			return nil, err
-		}
-		b.embedded = embedded
-		url, b.where = embedded.URL(), embedded.URL()
-	}
-	connection, err := sink.Connect(sink.NATSOptions{
-		URL: url, CredentialsFile: c.CredentialsFile, TokenFile: c.TokenFile, CAFile: c.TLS.CAFile, Name: "tracker", Log: log,
-	})
-	if err != nil {
-		if b.embedded != nil {
-			b.embedded.Shutdown()
-		}
-		return nil, usageError{fmt.Errorf("nats: %w", err)}
-	}
-	b.connection = connection
-	return b, nil
-}
-
-// ready says whether masks reach the bus.
-func (b *bus) ready() error {
-	if !b.connection.Connected() {
-		return fmt.Errorf("no connection to %s", b.where)
-	}
-	return nil
-}
-
-func (b *bus) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
-	defer cancel()
-	err := b.connection.Close(ctx)
-	if b.embedded != nil {
-		b.embedded.Shutdown()
-	}
-	return err
+func setLevel(level *slog.LevelVar, c configs.Log) {
+	_ = level.UnmarshalText([]byte(c.Level)) // a configuration that is loaded has a valid one
 }

@@ -43,7 +43,7 @@ func TestServiceWithoutItsBusRunsAndEndsWell(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	var said bytes.Buffer
-	if err := serve(ctx, config, slog.New(slog.NewTextHandler(&said, nil)), false); err != nil {
+	if err := serve(ctx, config, slog.New(slog.NewTextHandler(&said, nil)), nil); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{`msg="stream is up" stream=cam`, `msg="not everything could be published"`, "messages were dropped"} {

@@ -8,7 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +53,6 @@ An IMAGE is anything that FFmpeg reads; of a video the first picture is taken.`,
 	flags.StringVar(&f.overlay, "overlay", "", "`FILE.png` for the picture with the masks drawn over it (of one picture only)")
 	command.MarkFlagsMutuallyExclusive("auto", "point")
 	command.MarkFlagsMutuallyExclusive("auto", "box")
-	command.MarkFlagsOneRequired("auto", "point", "box")
 	command.RunE = func(command *cobra.Command, args []string) error {
 		open := func(pool *tensor.Pool) (imageNetwork, error) { return f.open(pool) }
 		return segment(command.Context(), command.OutOrStdout(), args, f, open)
@@ -71,6 +72,12 @@ func segment(ctx context.Context, stdout io.Writer, images []string, f segmentFl
 	if f.overlay != "" && len(images) > 1 {
 		return usagef("--overlay draws over one picture, there are %d", len(images))
 	}
+	if f.overlay != "" && !strings.EqualFold(filepath.Ext(f.overlay), ".png") {
+		return usagef("--overlay %s: it is a picture, whose name ends in .png", f.overlay)
+	}
+	if !f.auto.on && len(f.points)+len(f.boxes) == 0 {
+		return usagef("nothing to segment: point at an object with --point X,Y or --box X0,Y0,X1,Y1, or take everything with --auto")
+	}
 	if err := f.keepApart(images); err != nil {
 		return err
 	}
@@ -82,7 +89,10 @@ func segment(ctx context.Context, stdout io.Writer, images []string, f segmentFl
 	if err != nil {
 		return err
 	}
-	pools := newHomes(false, false)
+	pools, err := newHomes(false, false, poolSizes{})
+	if err != nil {
+		return err
+	}
 	network, err := open(pools.network)
 	if err != nil {
 		return err

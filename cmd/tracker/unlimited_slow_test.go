@@ -20,7 +20,7 @@ import (
 // come and go, prompts in the past and reverse passes.
 func TestThousandsOfFramesOfTheBuiltInModelTakeFlatMemory(t *testing.T) {
 	const length = 3000
-	pools, scene, out := newHomes(false, true), newHeldScene(t), &taken{}
+	pools, scene, out := homesFor(t, false, true), newHeldScene(t), &taken{}
 	four := 4
 	s := nanoStream(t, pools, scene, out, func(c *stream.Config) {
 		c.History = 60

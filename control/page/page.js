@@ -2,8 +2,13 @@
 // stream's own picture, whatever size it is shown at.
 'use strict';
 
+import { request, session, setToken } from './api.js';
+import { ObjectList } from './objects.js';
+import { watchPointer } from './pointer.js';
+import { Show } from './show.js';
+import { toast } from './toast.js';
+
 const $ = (id) => document.getElementById(id);
-const dragFrom = 7; // CSS pixels: less is a click
 const pollEvery = 500; // ms
 const keys = matchMedia('(hover: hover)').matches ? ' (or Shift)' : ''; // what a finger has no keys for
 
@@ -13,35 +18,10 @@ const view = {
   selected: null, // object id; null: a prompt makes a new object
   negative: false,
   run: '', // of the process whose picture is shown; '' after an outage
-  drag: null,
-  token: sessionStorage.getItem('token') || '',
+  pointed: null, // the frame of results that was seen when the pointer went down
   asking: false,
+  how: null,
 };
-
-// Requests
-
-async function request(method, path, body) {
-  const headers = {};
-  if (view.token) headers.Authorization = `Bearer ${view.token}`;
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
-  let response;
-  try {
-    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
-  } catch {
-    throw new Error('The tracker does not answer. Is it still running?');
-  }
-  if (response.status === 401) {
-    askForToken();
-    throw new Error('A token is required.');
-  }
-  const answer = await response.json().catch(() => null);
-  if (!response.ok) {
-    const error = new Error(answer?.error?.message || `The tracker answered ${response.status}.`);
-    error.code = answer?.error?.code;
-    throw error;
-  }
-  return answer;
-}
 
 const streamPath = (rest = '') => `/api/streams/${encodeURIComponent(view.stream)}${rest}`;
 
@@ -54,55 +34,45 @@ async function attempt(work) {
   }
 }
 
-function askForToken() {
-  const dialog = $('login');
+session.onToken = () => {
   if (view.asking) return;
   view.asking = true;
-  dialog.showModal();
-  dialog.addEventListener('close', () => {
+  $('login').showModal();
+  $('login').addEventListener('close', () => {
     view.asking = false;
-    view.token = $('token').value.trim();
-    sessionStorage.setItem('token', view.token);
-    showPicture();
+    setToken($('token').value.trim());
+    show.start();
     poll();
   }, { once: true });
-}
-
-let toastTimer = 0;
-function toast(message) {
-  const note = document.createElement('div');
-  note.className = 'toast';
-  note.textContent = message;
-  $('toasts').replaceChildren(note); // the newest only: a row of them would cover the picture
-  clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => note.remove(), 6000);
-}
+};
 
 // Picture
 
-function showPicture() {
-  if (!view.stream) return;
-  const token = view.token ? `&token=${encodeURIComponent(view.token)}` : '';
-  $('picture').src = `/preview/${encodeURIComponent(view.stream)}.mjpeg?t=${Date.now()}${token}`;
-}
+const show = new Show({
+  canvas: $('canvas'), video: $('video'), mjpeg: $('mjpeg'),
+  onShown: () => {
+    $('blank').hidden = true;
+    $('frame').classList.add('shown');
+    fit();
+  },
+  onLost: () => {
+    $('frame').classList.remove('shown');
+    $('blank').hidden = false;
+  },
+  onHow: (how) => {
+    view.how = how;
+    showHow();
+  },
+});
 
-let retry = 0;
-function pictureLost() {
-  $('frame').classList.remove('shown');
-  $('blank').hidden = false;
-  clearTimeout(retry);
-  retry = setTimeout(showPicture, 1500);
-}
-
-function pictureThere() {
-  $('blank').hidden = true;
-  $('frame').classList.add('shown');
-  fit();
-}
+show.expected = () => view.status?.state === 'up' && !document.hidden; // else no picture is to be expected
+show.onDrawn = (message) => {
+  if (message?.objects.some((o) => !show.painter.colours.has(o.id))) poll(); // a new one: its colour is not known yet
+};
 
 // fit makes the frame as large as the stage allows, in the picture's proportions.
 function fit() {
-  const [h, w] = view.status?.size?.[0] ? view.status.size : [$('picture').naturalHeight, $('picture').naturalWidth];
+  const [h, w] = view.status?.size?.[0] ? view.status.size : show.natural();
   if (!h || !w) return;
   const stage = $('stage');
   const style = getComputedStyle(stage);
@@ -115,54 +85,18 @@ function fit() {
   $('frame').style.height = `${Math.floor(h * scale)}px`;
 }
 
-// place is where a pointer is, in the frame (CSS pixels) and in the stream's picture.
-function place(event) {
-  const r = $('picture').getBoundingClientRect();
-  const x = Math.min(Math.max(event.clientX - r.left, 0), r.width);
-  const y = Math.min(Math.max(event.clientY - r.top, 0), r.height);
-  const [h, w] = view.status.size;
-  return { x, y, px: Math.round((x / r.width) * w * 10) / 10, py: Math.round((y / r.height) * h * 10) / 10 };
-}
-
-function pointerDown(event) {
-  if (event.button !== 0 || !view.status?.size?.[0]) return;
-  event.preventDefault();
-  $('picture').setPointerCapture(event.pointerId);
-  // A box around what the picture's edge cuts off begins or ends outside the picture; a click does not.
-  view.drag = { from: place(event), id: event.pointerId, box: false, inside: event.target === $('picture') };
-}
-
-function pointerMove(event) {
-  const drag = view.drag;
-  if (!drag || drag.id !== event.pointerId) return;
-  const at = place(event);
-  drag.box ||= Math.hypot(at.x - drag.from.x, at.y - drag.from.y) > dragFrom;
-  if (!drag.box) return;
-  const box = $('box');
-  box.hidden = false;
-  box.style.left = `${Math.min(at.x, drag.from.x)}px`;
-  box.style.top = `${Math.min(at.y, drag.from.y)}px`;
-  box.style.width = `${Math.abs(at.x - drag.from.x)}px`;
-  box.style.height = `${Math.abs(at.y - drag.from.y)}px`;
-}
-
-function pointerUp(event) {
-  const drag = view.drag;
-  if (!drag || drag.id !== event.pointerId) return;
-  dropDrag();
-  const at = place(event);
-  if (!drag.box) {
-    if (drag.inside) click(at, event.shiftKey || view.negative);
-    return;
-  }
-  const box = [Math.min(at.px, drag.from.px), Math.min(at.py, drag.from.py), Math.max(at.px, drag.from.px), Math.max(at.py, drag.from.py)];
-  if (box[2] > box[0] && box[3] > box[1]) prompt({ box });
-}
-
-function dropDrag() {
-  view.drag = null;
-  $('box').hidden = true;
-}
+const dropDrag = watchPointer({
+  stage: $('stage'), surface: $('picture'), frame: $('box'),
+  size: () => view.status?.size,
+  began: () => { view.pointed = show.painter.drawn; },
+  dragging: () => { // what is pointed at stands still meanwhile
+    show.painter.frozen = true;
+    view.pointed = show.painter.drawn;
+  },
+  ended: () => { show.painter.frozen = false; },
+  click: (at, event) => click(at, event.shiftKey || view.negative),
+  box: (box) => prompt({ box }),
+});
 
 function click(at, negative) {
   if (negative && view.selected === null) {
@@ -181,6 +115,7 @@ function click(at, negative) {
 async function prompt(body) {
   const asked = view.selected;
   if (asked !== null) body.object = asked;
+  if (view.pointed) Object.assign(body, { frame: view.pointed.frame, epoch: view.pointed.epoch });
   const known = new Set((view.status?.objects || []).map((o) => o.id));
   const frame = await attempt(() => request('POST', streamPath('/prompts'), body));
   if (!frame) return;
@@ -194,8 +129,16 @@ async function prompt(body) {
 
 // Objects
 
-function choose(id) {
-  view.selected = view.selected === id ? null : id;
+const list = new ObjectList($('objects'), {
+  choose: (id) => select(view.selected === id ? null : id),
+  remove: async (id) => {
+    await attempt(() => request('DELETE', streamPath(`/objects/${id}`)));
+    poll();
+  },
+});
+
+function select(id) {
+  view.selected = id;
   showObjects();
 }
 
@@ -205,57 +148,14 @@ function setMode(negative) {
   $('negative').setAttribute('aria-checked', String(negative));
 }
 
-const rows = new Map(); // object id → its row, kept so that a click never meets a row that is being replaced
-
-function makeRow(id) {
-  const row = document.createElement('li');
-  const pick = document.createElement('button');
-  pick.type = 'button';
-  pick.className = 'choose';
-  const swatch = document.createElement('i');
-  swatch.className = 'swatch';
-  const name = document.createElement('span');
-  name.textContent = `Object ${id}`;
-  const state = document.createElement('small');
-  pick.append(swatch, name, state);
-  pick.addEventListener('click', () => choose(id));
-  const remove = document.createElement('button');
-  remove.type = 'button';
-  remove.className = 'remove';
-  remove.textContent = '×';
-  remove.title = `Remove object ${id}`;
-  remove.setAttribute('aria-label', remove.title);
-  remove.addEventListener('click', async () => {
-    await attempt(() => request('DELETE', streamPath(`/objects/${id}`)));
-    poll();
-  });
-  row.append(pick, remove);
-  return { row, pick, swatch, state };
-}
-
 function showObjects() {
   const objects = view.status?.objects || [];
-  const present = new Set(objects.map((o) => o.id));
-  if (view.selected !== null && !present.has(view.selected)) view.selected = null;
-  for (const [id, parts] of rows) {
-    if (!present.has(id)) {
-      parts.row.remove();
-      rows.delete(id);
-    }
-  }
-  for (const object of objects) {
-    if (!rows.has(object.id)) {
-      rows.set(object.id, makeRow(object.id));
-      $('objects').append(rows.get(object.id).row);
-    }
-    const { row, pick, swatch, state } = rows.get(object.id);
-    row.className = `${object.state}${object.id === view.selected ? ' selected' : ''}`;
-    pick.setAttribute('aria-pressed', String(object.id === view.selected));
-    swatch.style.backgroundColor = object.color;
-    state.textContent = object.state;
-  }
+  if (view.selected !== null && !objects.some((o) => o.id === view.selected)) view.selected = null;
+  list.show(objects, view.selected);
+  show.painter.selected = view.selected;
+  show.painter.colours = new Map(objects.map((o) => [o.id, o.color]));
   $('none').hidden = objects.length > 0;
-  $('reset').disabled = objects.length === 0;
+  $('reset').disabled = $('reverse').disabled = objects.length === 0;
   $('fresh').disabled = view.selected === null;
   $('negative').disabled = view.selected === null; // a new object begins with a point on it
   if (view.selected === null && view.negative) setMode(false);
@@ -287,13 +187,22 @@ async function poll() {
   if (!view.asking) polling = setTimeout(poll, pollEvery);
 }
 
-// resume asks for the picture again after an outage: an <img> does not tell when its pictures end.
+// resume asks for the picture, at first and again after an outage: an <img> does not tell when its pictures end. The last picture of
+// a stream that has ended stays.
 function resume() {
-  const run = view.status?.run || '';
-  if (view.run !== run) {
-    view.run = run;
-    if (run) showPicture();
+  const run = view.status && view.status.state !== 'ended' ? view.status.run : '';
+  if (view.run === run) return;
+  view.run = run;
+  if (!run) {
+    show.stop();
+    return;
   }
+  show.stream = view.stream;
+  show.webrtc = Boolean(view.status.webrtc);
+  show.mode = localStorage.getItem('mode') || view.status.webrtc?.mode || 'locked';
+  $('mode').value = show.mode;
+  $('mode').disabled = !show.webrtc;
+  show.start();
 }
 
 function showStreams(streams) {
@@ -307,48 +216,69 @@ function showStreams(streams) {
 }
 
 function change(name) {
-  if (name === view.stream && $('picture').src) return;
   view.stream = name;
   view.selected = null;
+  view.run = '';
   history.replaceState(null, '', name ? `#${encodeURIComponent(name)}` : ' ');
-  pictureLost();
-  showPicture();
+  show.stop();
+  show.onLost();
 }
 
 function showStatus(trouble) {
   const s = view.status;
   const state = s ? s.state : 'down';
+  const live = view.how?.way === 'webrtc';
+  const fps = live ? show.painter.rate() : s?.fps;
+  const latency = live && show.latency > 0 ? show.latency : s?.latency_ms;
   $('state').firstElementChild.className = `dot ${state}`;
   $('state').lastElementChild.textContent = s ? state : 'offline';
-  $('fps').textContent = s ? s.fps.toFixed(1) : '–';
-  $('latency').textContent = s && s.latency_ms ? `${Math.round(s.latency_ms)} ms` : '–';
+  $('fps').textContent = s ? fps.toFixed(live ? 0 : 1) : '–';
+  $('latency').textContent = s && latency ? `${Math.round(latency)} ms` : '–';
   $('size').textContent = s?.size?.[0] ? `${s.size[1]} × ${s.size[0]}` : '–';
   $('blank').textContent = trouble || s?.error || (s && s.state === 'ended' ? 'The stream has ended.' : 'Waiting for the first picture …');
   if (s) {
     showObjects();
+    showHow();
     fit();
   }
 }
 
+function showHow() {
+  const w = view.status?.webrtc;
+  let text = '';
+  if (view.how?.way === 'mjpeg') text = `MJPEG, since WebRTC cannot be had: ${view.how.why}.`;
+  else if (view.how) text = `WebRTC; the video is ${w?.video || 'on its way'}${w?.reason ? `: ${w.reason}` : ''}.`;
+  if ($('how').textContent !== text) $('how').textContent = text;
+}
+
 // Wiring
 
-const picture = $('picture');
-picture.addEventListener('load', pictureThere);
-picture.addEventListener('error', pictureLost);
-$('stage').addEventListener('pointerdown', pointerDown);
-picture.addEventListener('pointermove', pointerMove);
-picture.addEventListener('pointerup', pointerUp);
-picture.addEventListener('pointercancel', dropDrag);
-picture.addEventListener('contextmenu', (event) => event.preventDefault());
 $('streams').addEventListener('change', (event) => {
   change(event.target.value);
   poll();
 });
+$('mode').addEventListener('change', (event) => {
+  localStorage.setItem('mode', event.target.value);
+  show.mode = event.target.value;
+  show.start();
+});
 $('positive').addEventListener('click', () => setMode(false));
 $('negative').addEventListener('click', () => setMode(true));
-$('fresh').addEventListener('click', () => {
-  view.selected = null;
-  showObjects();
+$('fresh').addEventListener('click', () => select(null));
+$('discover').addEventListener('click', async (event) => {
+  event.target.disabled = true;
+  const before = view.status?.objects.length ?? 0;
+  const frame = await attempt(() => request('POST', streamPath('/discover')));
+  event.target.disabled = false;
+  const more = frame ? Math.max(0, frame.objects.length - before) : 0;
+  if (frame) toast(more === 1 ? 'One more object was found.' : `${more || 'No'} more objects were found${more ? '' : ' that the model is sure enough of'}.`, 'news');
+  poll();
+});
+$('reverse').addEventListener('click', async () => {
+  const body = view.selected === null ? {} : { objects: [view.selected] };
+  if (await attempt(() => request('POST', streamPath('/reverse'), body))) {
+    toast(`${view.selected === null ? 'All objects are' : `Object ${view.selected} is`} being followed back in time. The masks go where the others go.`, 'news');
+  }
 });
 $('reset').addEventListener('click', async () => {
   await attempt(() => request('POST', streamPath('/reset')));
@@ -358,8 +288,7 @@ $('reset').addEventListener('click', async () => {
 addEventListener('keydown', (event) => {
   if (event.key !== 'Escape' || view.asking) return;
   dropDrag();
-  view.selected = null;
-  showObjects();
+  select(null);
 });
 addEventListener('resize', fit);
 document.addEventListener('visibilitychange', () => {

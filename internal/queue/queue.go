@@ -25,10 +25,10 @@ const (
 
 // Queue is safe for concurrent use.
 type Queue[T any] struct {
-	policy  Policy
 	release func(T)
 
 	mu      sync.Mutex
+	policy  Policy
 	items   []T // ring
 	head, n int
 	dropped int64
@@ -102,6 +102,14 @@ func (q *Queue[T]) Take(ctx context.Context) (T, error) {
 		case <-changed:
 		}
 	}
+}
+
+// SetPolicy changes what Put does from now on.
+func (q *Queue[T]) SetPolicy(policy Policy) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.policy = policy
+	q.wake() // a Put that waits may not have to
 }
 
 // Ready is closed at the next change of the queue. Take the channel first, then try TryTake, then wait: no change is missed.

@@ -16,24 +16,6 @@ type follower struct {
 	fresh bool // it has not been live yet and is not before it has caught up
 }
 
-// Steps in the past that come between two frames at least, where the frames leave no time. An object that catches up takes two, so
-// that it comes nearer by one with every frame; a reverse pass takes one, which halves the frame rate at worst.
-const (
-	catchUpShare = 2
-	reverseShare = 1
-)
-
-// share is how many steps the past is owed after a frame.
-func (t *track) share() int {
-	switch {
-	case len(t.behind) > 0:
-		return catchUpShare
-	case t.back != nil:
-		return reverseShare
-	}
-	return 0
-}
-
 // past takes one step of what there is to do in the past; false says that there is nothing. Objects that catch up go before the
 // reverse pass.
 func (t *track) past(ctx context.Context) (worked bool, err error) {
@@ -91,7 +73,7 @@ func (t *track) catchUp(ctx context.Context) error {
 		err = t.step(ctx, frame, ids)
 	}
 	if err != nil && ctx.Err() == nil {
-		t.stream.config.Log.Warn("objects do not catch up: they are tracked from the newest frame on", "stream", t.stream.config.Name, "objects", ids, "error", err)
+		t.stream.config.Log.Warn("objects do not catch up: they are tracked from the newest frame on", "objects", ids, "error", err)
 		for _, id := range ids {
 			t.forget(id)
 		}
@@ -105,7 +87,7 @@ func (t *track) since(index int) (*frames.Frame, error) {
 	if index >= t.latest.Index {
 		return t.latest.Retain(), nil
 	}
-	return t.store.From(index)
+	return t.inRoom(func() (*frames.Frame, error) { return t.store.From(index) })
 }
 
 // step tracks some objects on a frame that has gone by, and publishes what it shows.

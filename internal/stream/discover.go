@@ -2,7 +2,9 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"maskstream/control"
@@ -33,7 +35,7 @@ func (s *Stream) Discover(ctx context.Context, options []byte) (*rle.Frame, erro
 		}
 		t.searching = true
 		defer func() { t.searching = false }()
-		return t.discover(ctx, frame, parsed, func() error { return t.breathe(running) })
+		return t.discover(ctx, running, frame, parsed, func() error { return t.breathe(running) })
 	})
 }
 
@@ -75,8 +77,52 @@ func (t *track) breathe(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// discover ends early, with an error, where ctx does. breathe is called between its batches.
-func (t *track) discover(ctx context.Context, frame *frames.Frame, options amg.Options, breathe func() error) (*propagate.Result, error) {
+// discover searches a frame, starts to track what is new there, and says how many that are; running is the stream's own context. It ends
+// early, with an error, where ctx does. breathe is called between its batches.
+func (t *track) discover(ctx, running context.Context, frame *frames.Frame, options amg.Options, breathe func() error) (*propagate.Result, error) {
+	found, err := t.search(ctx, frame, options, breathe)
+	if err == nil {
+		err = t.adopt(frame, found)
+	}
+	done := rle.Event{Type: rle.SearchDone, Found: new(int)}
+	switch {
+	case err != nil:
+		done.Reason = toldReason(err)
+	case len(found) == 0:
+		done.Reason = "nothing new passes the filters; lower pred_iou_thresh or stability_score_thresh"
+	default:
+		*done.Found = len(found)
+	}
+	said := []any{"frame", frame.Picture.Meta.Frame, "found", *done.Found}
+	if done.Reason != "" {
+		said = append(said, "reason", done.Reason)
+	}
+	if err != nil {
+		said = append(said, "error", err)
+	}
+	t.stream.config.Log.Info("the picture was searched", said...)
+	if told := t.stream.results.Put(running, work{event: &done}); err == nil {
+		err = told
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.tracker.Look(frame.Index), nil
+}
+
+// toldReason is why a search failed, for subscribers: what is not their concern stays in the log.
+func toldReason(err error) string {
+	var told *control.Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return "nobody waited for the answer any more"
+	}
+	if errors.As(toControl(err), &told) {
+		return told.Message
+	}
+	return "it failed: the log says more"
+}
+
+func (t *track) search(ctx context.Context, frame *frames.Frame, options amg.Options, breathe func() error) ([]amg.Record, error) {
 	network, ok := t.stream.config.Network.(amg.Network)
 	if !ok {
 		return nil, control.Errorf(control.NotSupported, "the model of stream %s proposes no masks by itself", t.stream.config.Name)
@@ -86,18 +132,27 @@ func (t *track) discover(ctx context.Context, frame *frames.Frame, options amg.O
 		return nil, err
 	}
 	t.breath = time.Now()
-	found, err := generator.Discover(ctx, frame, t.masks(frame))
-	if err != nil {
-		return nil, err
-	}
+	return generator.Discover(ctx, frame, t.masks(frame))
+}
+
+// adopt starts to track all that was found, or none of it.
+func (t *track) adopt(frame *frames.Frame, found []amg.Record) error {
+	before := t.tracker.Objects()
 	for i, record := range found {
 		result, err := t.prompt(frame, Prompt{Prompt: propagate.Prompt{Mask: &record.Mask}})
-		if err != nil {
-			return nil, fmt.Errorf("object %d of %d that were found: %w", i+1, len(found), err)
+		if err == nil {
+			result.Release()
+			continue
 		}
-		result.Release()
+		for _, id := range t.tracker.Objects() {
+			if !slices.Contains(before, id) {
+				t.tracker.Remove(id)
+				t.forget(id)
+			}
+		}
+		return fmt.Errorf("object %d of %d that were found, of which none is tracked: %w", i+1, len(found), err)
 	}
-	return t.tracker.Look(frame.Index), nil
+	return nil
 }
 
 // masks are those of the objects on a frame, in the picture's size.

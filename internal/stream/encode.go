@@ -21,6 +21,7 @@ type Encoder struct {
 	seq   int64
 
 	epoch  int
+	index  int // of the last frame, among the processed ones
 	pts    time.Duration
 	clock  time.Duration         // time of the stream that has gone by, over all epochs
 	absent map[int]time.Duration // clock at which an object was first missed
@@ -28,7 +29,7 @@ type Encoder struct {
 
 // Encode says what a result looks like at height×width pixels. It borrows the result.
 func (e *Encoder) Encode(r *propagate.Result, meta frames.Meta, height, width int) *rle.Frame {
-	e.advance(meta)
+	e.advance(r, meta)
 	return e.encode(r, meta, height, width, e.state)
 }
 
@@ -87,12 +88,20 @@ func (e *Encoder) runs(r *propagate.Result, height, width int) []rle.Mask {
 	return masks
 }
 
-// advance moves the stream's clock on; a jump between epochs does not count.
-func (e *Encoder) advance(meta frames.Meta) {
-	if meta.Epoch == e.epoch {
-		e.clock += max(0, meta.PTS-e.pts)
+// advance moves the clock on by the time between a frame and the next one of its pass, in whichever direction. A jump elsewhere,
+// to a prompt or to where another pass begins, takes no time, and how long objects were absent where it came from says nothing
+// there.
+func (e *Encoder) advance(r *propagate.Result, meta frames.Meta) {
+	switch r.Frame - e.index {
+	case 0:
+	case int(r.Pass):
+		if meta.Epoch == e.epoch {
+			e.clock += max(0, time.Duration(r.Pass)*(meta.PTS-e.pts))
+		}
+	default:
+		clear(e.absent)
 	}
-	e.epoch, e.pts = meta.Epoch, meta.PTS
+	e.index, e.epoch, e.pts = r.Frame, meta.Epoch, meta.PTS
 }
 
 func (e *Encoder) state(id int, seen bool) rle.State {

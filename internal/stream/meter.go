@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"maskstream/control"
 	"maskstream/frames"
+	"maskstream/internal/queue"
 	"maskstream/rle"
 )
 
@@ -31,23 +33,25 @@ type meter struct {
 
 	mu        sync.Mutex
 	state     control.StreamState
-	reason    string // why it is down
+	trouble   error            // why it is down or has ended; nil otherwise
+	failures  map[string]int64 // how often, by code
 	last      *rle.Frame
 	lastAt    time.Time
 	latency   time.Duration // of the last frame
 	decoded   int64
 	published int64
-	downs     int64
+	downs     map[string]int64 // how often it was lost, by code
 	maskBytes int64
 	caughtUp  int64                        // results of objects that catch up
 	reversed  int64                        // results of reverse passes
 	unkept    int64                        // frames that found no room in the history
+	noRoom    int64                        // frames that found no room to be tracked in
 	behind    map[int]control.ObjectStatus // objects that have not been live yet
 	recent    [32]time.Time                // when the last frames were published, a ring
 }
 
 func newMeter() *meter {
-	m := &meter{state: control.Starting, behind: map[int]control.ObjectStatus{}}
+	m := &meter{state: control.Starting, behind: map[int]control.ObjectStatus{}, failures: map[string]int64{}, downs: map[string]int64{}}
 	for s := range m.histograms {
 		m.histograms[s] = &control.Histogram{}
 	}
@@ -62,13 +66,16 @@ func (m *meter) frameDecoded() {
 	m.decoded++
 }
 
-func (m *meter) become(state control.StreamState, reason string) {
+func (m *meter) become(state control.StreamState, trouble error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if state == control.Down && m.state == control.Up {
-		m.downs++
+	if code := codeOf(trouble); code != "" {
+		m.failures[code]++
 	}
-	m.state, m.reason = state, reason
+	if state == control.Down && m.state == control.Up {
+		m.downs[codeOf(trouble)]++
+	}
+	m.state, m.trouble = state, trouble
 }
 
 // framePublished notes a frame that has been handed to the sinks. The answer to a prompt shows no progress of the stream.
@@ -127,6 +134,14 @@ func (m *meter) notKept() bool {
 	return m.unkept == 1
 }
 
+// leftOut counts a frame that found no room to be tracked in, and says whether it is the first.
+func (m *meter) leftOut() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.noRoom++
+	return m.noRoom == 1
+}
+
 func statusOf(o rle.Object) control.ObjectStatus {
 	return control.ObjectStatus{ID: o.ID, State: o.State, Area: o.Area, BBox: o.BBox}
 }
@@ -161,12 +176,13 @@ func (s *Stream) Status() control.StreamStatus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	status := control.StreamStatus{
-		Name: s.config.Name, Run: s.config.Run, State: m.state, Error: m.reason, FPS: m.rate(time.Now()),
-		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped(), Objects: []control.ObjectStatus{},
+		Name: s.config.Name, Run: s.config.Run, State: m.state, Code: codeOf(m.trouble), Error: reasonOf(m.trouble), FPS: m.rate(time.Now()),
+		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped() + m.noRoom, Objects: []control.ObjectStatus{},
 		Counters: control.Counters{
-			Decoded: m.decoded, Reconnects: m.downs, MaskBytes: m.maskBytes, LastFrame: m.lastAt,
-			Dropped: []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}},
-			Past:    control.PastCounters{CaughtUp: m.caughtUp, Reversed: m.reversed, NotKept: m.unkept},
+			Decoded: m.decoded, Reconnects: maps.Clone(m.downs), MaskBytes: m.maskBytes, LastFrame: m.lastAt,
+			Failures: maps.Clone(m.failures),
+			Dropped:  []control.DropCount{{Stage: "track", Reason: "behind", Count: s.frames.Dropped()}, {Stage: "track", Reason: "memory", Count: m.noRoom}},
+			Past:     control.PastCounters{CaughtUp: m.caughtUp, Reversed: m.reversed, NotKept: m.unkept},
 		},
 	}
 	if s.store != nil {
@@ -177,6 +193,12 @@ func (s *Stream) Status() control.StreamStatus {
 	}
 	if s.config.Viewers != nil {
 		status.Viewers = s.config.Viewers()
+	}
+	if s.config.WebRTC != nil {
+		status.WebRTC = s.config.WebRTC()
+	}
+	if s.config.Faults != nil {
+		status.Counters.DecodeErrors, status.Counters.TimestampJumps = s.config.Faults()
 	}
 	if s.config.Sinks != nil {
 		status.Counters.Sinks = s.config.Sinks()
@@ -196,14 +218,43 @@ func (s *Stream) Status() control.StreamStatus {
 	return status
 }
 
+// Recorded says whether the source is recorded, which only shows once it is open: then it waits, and no frame is left out.
+func (s *Stream) Recorded(is bool) {
+	if is || !s.config.Live {
+		s.frames.SetPolicy(queue.Wait)
+	} else {
+		s.frames.SetPolicy(queue.DropOldest)
+	}
+}
+
 // Up says that the source gives pictures, again or for the first time.
 func (s *Stream) Up(ctx context.Context) error {
-	s.meter.become(control.Up, "")
+	s.meter.become(control.Up, nil)
 	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamUp}})
 }
 
-// Down says that the source gives none; the reason holds no secrets.
-func (s *Stream) Down(ctx context.Context, reason string) error {
-	s.meter.become(control.Down, reason)
-	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamDown, Reason: reason}})
+// Down says that the source gives none, and why; the error holds no secrets.
+func (s *Stream) Down(ctx context.Context, trouble error) error {
+	s.meter.become(control.Down, trouble)
+	return s.results.Put(ctx, work{event: &rle.Event{Type: rle.StreamDown, Code: codeOf(trouble), Reason: reasonOf(trouble)}})
+}
+
+// reasonOf is what an error says; a stream that was told to end needs no reason.
+func reasonOf(err error) string {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return err.Error()
+}
+
+// codeOf is an error in a word. Errors of the source bring theirs along.
+func codeOf(err error) string {
+	var coded interface{ Code() string }
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+		return ""
+	case errors.As(err, &coded):
+		return coded.Code()
+	}
+	return "failed"
 }

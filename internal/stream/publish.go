@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -39,7 +40,7 @@ func (e *encoding) publish(ctx context.Context, w work) error {
 	}
 	frame := item.Result
 	e.stream.meter.took(Encode, started)
-	if err := e.changes(ctx, frame); err != nil {
+	if err := e.changes(ctx, frame, w.picture.Meta.Began); err != nil {
 		item.Release()
 		return err
 	}
@@ -55,15 +56,15 @@ func (e *encoding) publish(ctx context.Context, w work) error {
 	return err
 }
 
-// changes publishes what happened to the epoch and to each object since the last frame. Of a frame that had gone by, only the
+// changes publishes what happened to the epoch, and why that began, and to each object since the last frame. Of a frame that had gone by, only the
 // answer to an object's first prompt is news.
-func (e *encoding) changes(ctx context.Context, f *rle.Frame) error {
+func (e *encoding) changes(ctx context.Context, f *rle.Frame, began string) error {
 	if f.Past && f.Direction != rle.Prompted {
 		return nil
 	}
 	if f.Epoch != e.epoch && !f.Past {
 		e.epoch = f.Epoch
-		if err := e.event(ctx, rle.Event{Type: rle.EpochBegan, Epoch: &f.Epoch}); err != nil {
+		if err := e.event(ctx, rle.Event{Type: rle.EpochBegan, Epoch: &f.Epoch, Reason: began}); err != nil {
 			return err
 		}
 	}
@@ -89,6 +90,23 @@ func (e *encoding) changes(ctx context.Context, f *rle.Frame) error {
 		}
 	}
 	return nil
+}
+
+// lastWord is how long the news of a stream's end may wait for a sink.
+const lastWord = time.Second
+
+// stopped publishes that the stream was told to end, or cannot go on, and why. Where no sink takes that, it ends all the same.
+func (e *encoding) stopped(ctx, told context.Context) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
+	defer cancel()
+	why := context.Cause(ctx)
+	event := rle.Event{Type: rle.StreamDown, Code: codeOf(why), Reason: reasonOf(why)}
+	if told.Err() != nil {
+		event.Code, event.Reason = "", cmp.Or(reasonOf(context.Cause(told)), "the stream was told to end")
+	}
+	if err := e.event(last, event); err != nil {
+		e.stream.config.Log.Debug("nobody hears of the stream's end", "stream", e.Stream, "error", err)
+	}
 }
 
 func (e *encoding) event(ctx context.Context, event rle.Event) error {

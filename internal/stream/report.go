@@ -29,7 +29,7 @@ func (s *Stream) report(ctx context.Context, ended <-chan struct{}) error {
 // message is the status as subscribers see it.
 func (s *Stream) message(now time.Time) *rle.Status {
 	status := s.Status()
-	m := &rle.Status{V: 1, Stream: status.Name, Run: status.Run, Time: now.UTC(), State: string(status.State), FPS: status.FPS, LatencyMS: status.LatencyMS,
+	m := &rle.Status{V: 1, Stream: status.Name, Run: status.Run, Time: now.UTC(), State: string(status.State), Code: status.Code, FPS: status.FPS, LatencyMS: status.LatencyMS,
 		Objects: make([]int, 0, len(status.Objects)), Frames: s.meter.frames(), Dropped: map[string]int64{"frames": status.Dropped}}
 	for _, o := range status.Objects {
 		m.Objects = append(m.Objects, o.ID)

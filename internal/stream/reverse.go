@@ -55,7 +55,7 @@ func (t *track) goBack(ctx context.Context) error {
 	if t.back.past.Len() == 0 {
 		return t.endReverse(ctx, "")
 	}
-	frame, err := t.back.past.Take()
+	frame, err := t.inRoom(t.back.past.Take)
 	if err == nil {
 		defer frame.Release()
 		var result *propagate.Result
@@ -64,7 +64,7 @@ func (t *track) goBack(ctx context.Context) error {
 			return t.publishPast(ctx, frame, result)
 		}
 	}
-	t.stream.config.Log.Warn("reverse pass failed", "stream", t.stream.config.Name, "error", err)
+	t.stream.config.Log.Warn("reverse pass failed", "error", err)
 	reason := "it failed: the log says more"
 	if errors.Is(err, tensor.ErrExhausted) {
 		reason = "out of memory"

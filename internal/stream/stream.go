@@ -61,11 +61,13 @@ type Config struct {
 	Auto       *amg.Options // find the objects on the first frame, with these options; nil: do not
 	LostAfter  time.Duration
 	NonOverlap bool
-	Preview    http.Handler        // nil where there is none
-	Viewers    func() int          // of Preview, for Status; may be nil
-	Sinks      func() []sink.Stats // of Out, for Status; may be nil
-	Pools      []*tensor.Pool      // of the network, the frames and the memories, for Status; each once
-	Log        *slog.Logger
+	Preview    http.Handler                                // nil where there is none
+	Viewers    func() int                                  // of Preview, for Status; may be nil
+	Faults     func() (decodeErrors, timestampJumps int64) // of Source, for Status; may be nil
+	WebRTC     func() *control.WebRTCStatus                // of the live preview, for Status; may be nil
+	Sinks      func() []sink.Stats                         // of Out, for Status; may be nil
+	Pools      []*tensor.Pool                              // of the network, the frames and the memories, for Status; each once
+	Log        *slog.Logger                                // which says the stream's name in every line
 }
 
 // Prompt points at an object; Width and Height of the embedded prompt are the stream's to fill in.
@@ -83,6 +85,7 @@ const (
 type Stream struct {
 	config Config
 	meter  *meter
+	now    func() time.Time
 
 	store *frames.Store // of the past, filled by the track goroutine; nil where none is kept
 
@@ -90,6 +93,7 @@ type Stream struct {
 	results  *queue.Queue[work]                 // track → encode
 	commands chan func(context.Context, *track) // verbs → track, with Run's context
 	done     chan struct{}                      // closed when Run has ended
+	failure  error                              // of the source, set before frames is closed
 }
 
 // work is a result on its way to the sinks.
@@ -119,6 +123,7 @@ func New(config Config) *Stream {
 		commands: make(chan func(context.Context, *track)),
 		done:     make(chan struct{}),
 		meter:    newMeter(),
+		now:      time.Now,
 	}
 	if config.History > 0 {
 		pool := config.HistoryPool
@@ -133,35 +138,72 @@ func New(config Config) *Stream {
 // Run works until the source ends (nil), ctx ends, or something fails that the stream cannot go on without.
 func (s *Stream) Run(ctx context.Context) error {
 	defer close(s.done)
+	told := ctx
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.ingest(ctx) })
+	group.Go(func() error {
+		s.ingest(ctx)
+		return nil
+	})
 	group.Go(func() error { return s.track(ctx) })
 	ended := make(chan struct{})
 	group.Go(func() error {
 		defer close(ended)
-		return s.encode(ctx)
+		return s.encode(ctx, told)
 	})
 	group.Go(func() error { return s.report(ctx, ended) })
 	err := group.Wait()
-	s.meter.become(control.Ended, reasonOf(err))
+	if err == nil {
+		err = s.failure
+	}
+	s.meter.become(control.Ended, err)
 	s.frames.Discard()
 	s.results.Discard()
 	return err
 }
 
-// ingest converts pictures as they come.
-func (s *Stream) ingest(ctx context.Context) error {
+// ingest converts pictures as they come. A source that fails ends the stream like one that is at its end: what it has given is
+// tracked and published first.
+func (s *Stream) ingest(ctx context.Context) {
 	defer s.frames.Close()
-	return s.config.Source.Run(ctx, func(picture *frames.Picture) error {
+	s.failure = s.config.Source.Run(ctx, func(picture *frames.Picture) error {
 		started := time.Now()
-		frame, err := s.config.Converter.Convert(picture)
+		frame, err := s.convert(ctx, picture)
 		if err != nil {
-			return fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err)
+			return s.leaveOut(fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err))
 		}
 		s.meter.took(Convert, started)
 		s.meter.frameDecoded()
 		return s.frames.Put(ctx, frame)
 	})
+}
+
+// convert makes a picture a frame; where there is no room for it, the track is asked for some.
+func (s *Stream) convert(ctx context.Context, picture *frames.Picture) (*frames.Frame, error) {
+	for {
+		frame, err := s.config.Converter.Convert(picture)
+		if !errors.Is(err, tensor.ErrExhausted) {
+			return frame, err
+		}
+		full := err
+		if told := s.tell(ctx, func(_ context.Context, t *track) error { full = t.tracker.MakeRoom(full); return nil }); told != nil {
+			return nil, told
+		}
+		if full != nil {
+			return nil, full
+		}
+	}
+}
+
+// leaveOut takes the error of a frame that there was no room for. A live stream counts the frame and goes on without it, since there
+// may be room for the next; of a recording, none must be missing.
+func (s *Stream) leaveOut(err error) error {
+	if !s.config.Live || !errors.Is(err, tensor.ErrExhausted) {
+		return err
+	}
+	if s.meter.leftOut() {
+		s.config.Log.Warn("a frame is left out, and more may follow: give the stream more network_bytes and host_bytes, remove objects, or keep less history", "error", err)
+	}
+	return nil
 }
 
 // track follows the objects; see track.run.
@@ -172,26 +214,27 @@ func (s *Stream) track(ctx context.Context) error {
 	return t.run(ctx)
 }
 
-// encode gives every result its number and hands it to the sinks.
-func (s *Stream) encode(ctx context.Context) error {
+// encode gives every result its number and hands it to the sinks. The end of told, and not only of ctx, is one that somebody wanted.
+func (s *Stream) encode(ctx, told context.Context) error {
 	e := encoding{stream: s, Encoder: Encoder{Stream: s.config.Name, Run: s.config.Run, NonOverlap: s.config.NonOverlap, LostAfter: s.config.LostAfter}, states: map[int]rle.State{}}
 	for {
 		w, err := s.results.Take(ctx)
 		if errors.Is(err, queue.ErrClosed) { // subscribers of a recording learn that it is over
-			return e.event(ctx, rle.Event{Type: rle.StreamDown, Reason: "the source has ended"})
+			over := rle.Event{Type: rle.StreamDown, Reason: "the source has ended"}
+			if reason := reasonOf(s.failure); reason != "" {
+				over.Code, over.Reason = codeOf(s.failure), reason
+			}
+			return e.event(ctx, over)
 		}
 		if err != nil {
+			e.stopped(ctx, told)
 			return err
 		}
 		if err := e.publish(ctx, w); err != nil {
+			if ctx.Err() != nil {
+				e.stopped(ctx, told)
+			}
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}
 	}
-}
-
-func reasonOf(err error) string {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return ""
-	}
-	return err.Error()
 }

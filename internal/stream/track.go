@@ -27,8 +27,9 @@ type track struct {
 
 	behind map[int]*follower // objects that catch up, by id
 	back   *reverse          // the reverse pass; nil where there is none
-	owed   int               // steps in the past that come before the next frame
+	pace   pace              // between frames and the past
 
+	filing    bool      // a frame, or looking back at one, for which the history makes no room
 	searching bool      // for objects, see breathe
 	breath    time.Time // when the search got the network
 	failed    error     // of a frame that came during a search
@@ -37,7 +38,10 @@ type track struct {
 func (s *Stream) newTrack() *track {
 	options := s.config.Tracking
 	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
-	return &track{stream: s, tracker: propagate.New(s.config.Network, options), store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
+	t := &track{stream: s, store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
+	options.MakeRoom = t.shed
+	t.tracker = propagate.New(s.config.Network, options)
+	return t
 }
 
 func (t *track) close() {
@@ -51,8 +55,8 @@ func (t *track) close() {
 	}
 }
 
-// run takes commands between frames, and frames one by one. What is left of the time goes to the past, and where nothing is left, so
-// much as is owed to it.
+// run takes commands between frames, and frames one by one. What is left of the time goes to the past, and where nothing is left, its
+// share: see pace.
 func (t *track) run(ctx context.Context) error {
 	s := t.stream
 	for ctx.Err() == nil {
@@ -66,14 +70,16 @@ func (t *track) run(ctx context.Context) error {
 			return fmt.Errorf("stream %s: %w", s.config.Name, t.failed)
 		}
 		ready := s.frames.Ready()
-		ended := false
-		if t.owed == 0 {
+		ended, started := false, s.now()
+		catchingUp := len(t.behind) > 0
+		due := t.pace.due(catchingUp, t.back != nil)
+		if !due {
 			frame, ok, closed := s.frames.TryTake()
 			if ok {
 				if err := t.frame(ctx, frame); err != nil {
 					return fmt.Errorf("stream %s: %w", s.config.Name, err)
 				}
-				t.owed = t.share()
+				t.pace.frame(s.now().Sub(started))
 				continue
 			}
 			ended = closed
@@ -82,15 +88,13 @@ func (t *track) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}
-		switch {
-		case worked:
-			t.owed = max(0, t.owed-1)
+		if worked {
+			t.pace.past(s.now().Sub(started), due, catchingUp)
 			continue
-		case ended:
+		}
+		t.pace.idle()
+		if ended {
 			return nil
-		case t.owed > 0:
-			t.owed = 0
-			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -117,7 +121,7 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	if ids := t.live(); len(ids) > 0 {
 		var err error
 		if result, err = t.tracker.StepOnly(frame, memory.Forward, ids); err != nil {
-			return err
+			return t.stream.leaveOut(err)
 		}
 	}
 	t.stream.meter.took(Infer, started)
@@ -129,26 +133,55 @@ func (t *track) keep(frame *frames.Frame) {
 	if t.store == nil {
 		return
 	}
-	if err := t.store.Add(frame); err != nil {
+	t.filing = true
+	defer func() { t.filing = false }()
+	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
-			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "stream", t.stream.config.Name, "error", err)
+			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "error", err)
 		}
 	}
+}
+
+// shed lets go of the oldest frame of the history where memories cannot make room any more: what comes now goes before what has gone by.
+// It returns nil where that gave room in the pool that err says is full, else err.
+func (t *track) shed(err error) error {
+	var full *tensor.Exhausted
+	if t.store == nil || t.filing || !errors.As(err, &full) || full.Want > full.Budget {
+		return err
+	}
+	before := full.Pool.Stats().LiveBytes
+	if t.store.DropOldest(); full.Pool.Stats().LiveBytes >= before {
+		return err
+	}
+	return nil
+}
+
+// inRoom looks back at a frame, for which memories make room where there is none.
+func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame, err error) {
+	t.filing = true
+	defer func() { t.filing = false }()
+	err = t.tracker.InRoom(func() error { frame, err = look(); return err })
+	return frame, err
 }
 
 // start sets the configured prompts. One that makes no sense is reported and left out: the stream goes on without it.
 func (t *track) start(ctx context.Context) {
 	if auto := t.stream.config.Auto; auto != nil {
-		if result, err := t.discover(ctx, t.latest, *auto, func() error { return nil }); err != nil {
-			t.stream.config.Log.Error("no objects were found on the first frame", "stream", t.stream.config.Name, "error", err)
+		if result, err := t.discover(ctx, ctx, t.latest, *auto, func() error { return nil }); err != nil {
+			t.stream.config.Log.Error("no objects were found on the first frame", "error", err)
 		} else {
 			result.Release()
 		}
 	}
 	for i, p := range t.stream.config.Prompts {
-		result, err := t.prompt(t.latest, p)
+		p.Width, p.Height = t.latest.Picture.DisplaySize()
+		err := p.Inside()
+		var result *propagate.Result
+		if err == nil {
+			result, err = t.prompt(t.latest, p)
+		}
 		if err != nil {
-			t.stream.config.Log.Error("a configured prompt was refused", "stream", t.stream.config.Name, "prompt", i, "error", err)
+			t.stream.config.Log.Error("a configured prompt was refused", "prompt", i, "error", err)
 			continue
 		}
 		result.Release()

@@ -124,7 +124,7 @@ func (t *track) find(ref control.FrameRef, epoch *int) (*frames.Frame, error) {
 	case t.store == nil:
 		return nil, control.Errorf(control.NotFound, `frame %d has gone by, the newest is %d: prompt "latest", or let the stream keep a history`, number, newest.Frame)
 	}
-	frame, err := t.store.Picture(newest.Epoch, number)
+	frame, err := t.inRoom(func() (*frames.Frame, error) { return t.store.Picture(newest.Epoch, number) })
 	if errors.Is(err, frames.ErrGone) {
 		near := strings.Trim(strings.ReplaceAll(fmt.Sprint(t.store.Near(newest.Epoch, number)), " ", " and "), "[]")
 		return nil, control.Errorf(control.NotFound, "frame %d is not kept (it was left out, or has gone by too long ago): nearest are %s", number, near)

@@ -2,6 +2,7 @@ package userfile
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/token"
@@ -9,6 +10,14 @@ import (
 
 // maxNesting is how deep a YAML text may go, and how many levels one line may open.
 const maxNesting = 64
+
+// PlainYAML makes of the YAML package's message one for people.
+func PlainYAML(message string) string {
+	if strings.Contains(message, "'\t'") {
+		return "a tab, where YAML wants spaces"
+	}
+	return message
+}
 
 // CheckYAML refuses a text that nests deeper than anybody writes: the parser's memory grows with the square of the depth, and
 // 200 kB of brackets take more than a machine has. The error's place is returned beside it.

@@ -3,6 +3,7 @@ package amg
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"maskstream/frames"
 	"maskstream/rle"
@@ -11,7 +12,8 @@ import (
 // SameObject is the IoU of two masks from which on they are taken for the same object.
 const SameObject = 0.5
 
-// Discover finds what is on a frame and none of the known masks: objects whose IoU with each of them lies below [SameObject].
+// Discover finds what is on a frame and none of the known masks: objects whose IoU with each of them, and with each other, lies
+// below [SameObject]. Of several masks of one object the first is taken, which the network is surest of within a crop.
 // Known masks have the picture's size, and are typically those of the objects tracked on this frame; an empty one, of an object
 // that is occluded, is like nothing. The order is that of Generate, which says what a frame needs.
 func (g *Generator) Discover(ctx context.Context, frame *frames.Frame, known []rle.Mask) ([]Record, error) {
@@ -25,6 +27,7 @@ func (g *Generator) Discover(ctx context.Context, frame *frames.Frame, known []r
 	if err != nil {
 		return nil, err
 	}
+	known = slices.Clone(known)
 	var found []Record
 	for _, r := range all {
 		isNew := true
@@ -36,7 +39,7 @@ func (g *Generator) Discover(ctx context.Context, frame *frames.Frame, known []r
 			isNew = isNew && overlap < SameObject
 		}
 		if isNew {
-			found = append(found, r)
+			found, known = append(found, r), append(known, r.Mask)
 		}
 	}
 	return found, nil

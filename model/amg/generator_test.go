@@ -169,6 +169,18 @@ func TestDiscoverFindsOnlyWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+func TestDiscoverFindsAnObjectOnceWhereSeveralMasksOfItPass(t *testing.T) {
+	g, f := scene(t, func(o *Options) { o.BoxNMSThresh = 1 }, dots...) // as masks with specks pass it: their boxes differ
+	all, err := g.Generate(t.Context(), f)
+	if err != nil || len(all) <= 3 {
+		t.Fatalf("%d masks, %v", len(all), err)
+	}
+	found, err := g.Discover(t.Context(), f, nil)
+	if err != nil || len(found) != 3 {
+		t.Errorf("%d found of %d masks, %v", len(found), len(all), err)
+	}
+}
+
 func TestPromptsAreAnsweredInTheirOrder(t *testing.T) {
 	g, f := scene(t, nil, dots...)
 	at := func(i int) [2]float32 { return [2]float32{float32(dots[i].X), float32(dots[i].Y)} }

@@ -11,31 +11,34 @@ import (
 	"maskstream/rle"
 )
 
+// optionTexts are options as people write them, and what is said to them; "" takes them.
+var optionTexts = map[string]struct{ text, says string }{
+	"none":                       {`{}`, ""},
+	"all of the reference's":     {`{"points_per_side":12,"points_per_batch":16,"pred_iou_thresh":0.2,"stability_score_thresh":0.4,"stability_score_offset":1.0,"mask_threshold":0.0,"box_nms_thresh":0.7,"crop_n_layers":1,"crop_nms_thresh":0.7,"crop_overlap_ratio":0.34,"crop_n_points_downscale_factor":2,"point_grids":null,"min_mask_region_area":5,"output_mode":"coco_rle","use_m2m":true,"multimask_output":false}`, ""},
+	"grids":                      {`{"point_grids":[[[0.5,0.5]]]}`, ""},
+	"grids and null":             {`{"points_per_side":null,"point_grids":[[]]}`, ""},
+	"both":                       {`{"points_per_side":3,"point_grids":[[]]}`, "exactly one of points_per_side and point_grids"},
+	"unknown key":                {`{"points":3}`, `unknown field "points"`},
+	"not an object":              {`[]`, "wrong options"},
+	"two objects":                {`{}{}`, "after the closing brace"},
+	"no points":                  {`{"points_per_side":0}`, "points_per_side 0"},
+	"too large a batch":          {`{"points_per_batch":1048576}`, "points_per_batch 1048576"},
+	"too many points":            {`{"points_per_side":5000}`, "points_per_side 5000"},
+	"no batch":                   {`{"points_per_batch":0}`, "points_per_batch 0"},
+	"threshold":                  {`{"pred_iou_thresh":1.5}`, "pred_iou_thresh 1.5"},
+	"overlap":                    {`{"crop_overlap_ratio":1}`, "crop_overlap_ratio 1"},
+	"many layers":                {`{"crop_n_layers":9}`, "crop_n_layers 9"},
+	"no point left":              {`{"points_per_side":4,"crop_n_layers":2,"crop_n_points_downscale_factor":3}`, "leaves no point in crop layer 2"},
+	"downscale":                  {`{"crop_n_points_downscale_factor":0}`, "crop_n_points_downscale_factor 0"},
+	"negative offset":            {`{"stability_score_offset":-1}`, "stability_score_offset -1"},
+	"negative area":              {`{"min_mask_region_area":-1}`, "min_mask_region_area -1"},
+	"another form":               {`{"output_mode":"binary_mask"}`, "coco_rle"},
+	"too few grids":              {`{"point_grids":[[]],"crop_n_layers":1}`, "point_grids has 1"},
+	"a point beside the picture": {`{"point_grids":[[[0,1.5]]]}`, "point 0 of list 0"},
+}
+
 func TestOptionsAreReadStrictly(t *testing.T) {
-	for name, c := range map[string]struct{ text, says string }{
-		"none":                       {`{}`, ""},
-		"all of the reference's":     {`{"points_per_side":12,"points_per_batch":16,"pred_iou_thresh":0.2,"stability_score_thresh":0.4,"stability_score_offset":1.0,"mask_threshold":0.0,"box_nms_thresh":0.7,"crop_n_layers":1,"crop_nms_thresh":0.7,"crop_overlap_ratio":0.34,"crop_n_points_downscale_factor":2,"point_grids":null,"min_mask_region_area":5,"output_mode":"coco_rle","use_m2m":true,"multimask_output":false}`, ""},
-		"grids":                      {`{"point_grids":[[[0.5,0.5]]]}`, ""},
-		"grids and null":             {`{"points_per_side":null,"point_grids":[[]]}`, ""},
-		"both":                       {`{"points_per_side":3,"point_grids":[[]]}`, "exactly one of points_per_side and point_grids"},
-		"unknown key":                {`{"points":3}`, `unknown field "points"`},
-		"not an object":              {`[]`, "wrong options"},
-		"two objects":                {`{}{}`, "after the closing brace"},
-		"no points":                  {`{"points_per_side":0}`, "points_per_side 0"},
-		"too large a batch":          {`{"points_per_batch":1048576}`, "points_per_batch 1048576"},
-		"too many points":            {`{"points_per_side":5000}`, "points_per_side 5000"},
-		"no batch":                   {`{"points_per_batch":0}`, "points_per_batch 0"},
-		"threshold":                  {`{"pred_iou_thresh":1.5}`, "pred_iou_thresh 1.5"},
-		"overlap":                    {`{"crop_overlap_ratio":1}`, "crop_overlap_ratio 1"},
-		"many layers":                {`{"crop_n_layers":9}`, "crop_n_layers 9"},
-		"no point left":              {`{"points_per_side":4,"crop_n_layers":2,"crop_n_points_downscale_factor":3}`, "leaves no point in crop layer 2"},
-		"downscale":                  {`{"crop_n_points_downscale_factor":0}`, "crop_n_points_downscale_factor 0"},
-		"negative offset":            {`{"stability_score_offset":-1}`, "stability_score_offset -1"},
-		"negative area":              {`{"min_mask_region_area":-1}`, "min_mask_region_area -1"},
-		"another form":               {`{"output_mode":"binary_mask"}`, "coco_rle"},
-		"too few grids":              {`{"point_grids":[[]],"crop_n_layers":1}`, "point_grids has 1"},
-		"a point beside the picture": {`{"point_grids":[[[0,1.5]]]}`, "point 0 of list 0"},
-	} {
+	for name, c := range optionTexts {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseOptions([]byte(c.text))
 			if (c.says == "") != (err == nil) || err != nil && (!errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), c.says)) {

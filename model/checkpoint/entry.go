@@ -24,6 +24,9 @@ type entry struct {
 	storage storage
 }
 
+// maxGaps is how many bytes a view with gaps may stretch over without being mostly weights: it is read as a whole.
+const maxGaps = 8 << 20
+
 // check tells whether the view lies within its storage and asks for no more elements than lie there. It must hold before
 // anything is read, so that a file cannot ask for more memory than it has bytes.
 func (e entry) check() error {
@@ -45,18 +48,30 @@ func (e entry) check() error {
 	if count == 0 {
 		return nil
 	}
-	last := int64(0) // element with the highest address
 	for i, stride := range e.strides {
 		hi, lo := bits.Mul64(uint64(stride), uint64(e.shape[i]-1))
 		if stride < 0 || hi != 0 || lo > uint64(available) {
 			return fmt.Errorf("%w: stride %d leaves the storage of %d bytes", ErrDamaged, stride, available)
 		}
-		last += int64(lo) // at most available in each of few dimensions
 	}
+	last := e.last()
 	if last >= (available-e.offset)/size {
 		return fmt.Errorf("%w: strides %v leave the storage of %d bytes", ErrDamaged, e.strides, available)
 	}
+	if last*size > maxGaps && last/8 > count {
+		return fmt.Errorf("%w: strides %v stretch %d elements over %d bytes; in Python save contiguous tensors", ErrFormat, e.strides, count, last*size)
+	}
 	return nil
+}
+
+// last is the element with the highest address, counted from the first. No product and no sum of few dimensions overflows in
+// a view whose strides were checked.
+func (e entry) last() int64 {
+	last := int64(0)
+	for i, stride := range e.strides {
+		last += int64(stride) * int64(e.shape[i]-1)
+	}
+	return last
 }
 
 // maxDimensions is more than any weight has; it keeps sums of strides far from overflow.
@@ -112,7 +127,7 @@ func (e entry) float32s() ([]float32, error) {
 		widen(values, data)
 		return values, nil
 	}
-	data, err := e.storage.read(e.offset, e.storage.size()-e.offset)
+	data, err := e.storage.read(e.offset, (e.last()+1)*int64(e.dtype.size()))
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 
 // The limits that keep a hostile pickle cheap. That of an official checkpoint has some 200 KiB and 40,000 instructions.
 const (
-	maxPickle       = 32 << 20 // bytes
-	maxInstructions = 4 << 20
-	maxStack        = 1 << 20
+	maxPickle       = 16 << 20 // bytes
+	maxInstructions = 1 << 20
+	maxStack        = 1 << 18
 )
 
 // The values a pickle can create, besides nil, bool, int64, float64, string and []byte. Lists and dicts are pointers since a

@@ -10,8 +10,9 @@ import (
 	"sort"
 )
 
-// maxHeader is the format's own limit on the JSON header.
-const maxHeader = 100_000_000
+// maxHeader bounds the JSON header, of which a large model has 120 kB. The format allows 100 MB, which would take a gigabyte to
+// read.
+const maxHeader = 8 << 20
 
 // readSafetensors reads the header of the safetensors format: eight bytes of length, little-endian, a JSON object from names
 // to type, shape and byte range, then the bytes. The ranges must lie one after the other and fill the file, as the format

@@ -21,7 +21,7 @@ func NewWeights(c *Checkpoint) *Weights {
 
 // Take reads the tensor as float32 in row-major order, which must have exactly the given shape (none for a scalar). The slice
 // is the caller's. Errors: ErrMissing with the nearest name, ErrShape with both shapes, ErrTaken the second time, ErrDType,
-// ErrDamaged.
+// ErrDamaged, also where a number is not finite.
 func (w *Weights) Take(name string, shape ...int) ([]float32, error) {
 	got, ok := w.checkpoint.Shape(name)
 	switch {
@@ -36,6 +36,12 @@ func (w *Weights) Take(name string, shape ...int) ([]float32, error) {
 	values, err := w.checkpoint.Float32s(name)
 	if err != nil {
 		return nil, err
+	}
+	for i, v := range values {
+		if v-v != 0 { // of NaN and the infinities alone
+			return nil, fmt.Errorf("checkpoint %s: tensor %q: %w: element %d is %v, weights are finite numbers; was its training broken off? download it again",
+				w.checkpoint.name, name, ErrDamaged, i, v)
+		}
 	}
 	w.taken[name] = true
 	return values, nil

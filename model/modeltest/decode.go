@@ -94,8 +94,8 @@ func (n *Network) disc(logits, pointer []float32, b blob, height float64) {
 }
 
 // alternatives are empty masks that are predicted to be bad.
-func (n *Network) alternatives(count int) (*model.Alternatives, error) {
-	a := &model.Alternatives{PredictedIoU: make([]float32, count*model.Proposals)}
+func (n *Network) alternatives(count int) (*model.Candidates, error) {
+	a := &model.Candidates{PredictedIoU: make([]float32, count*model.Proposals)}
 	var err error
 	if a.Logits, err = n.zeros(tensor.Float32, count, model.Proposals, n.config.LowRes(), n.config.LowRes()); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (n *Network) alternatives(count int) (*model.Alternatives, error) {
 }
 
 // propose fills an object's alternatives: the nearest blob as the single mask and again as the first of the others.
-func (n *Network) propose(a *model.Alternatives, i int, near []blob, height float64) {
+func (n *Network) propose(a *model.Candidates, i int, near []blob, height float64) {
 	for k := range model.Proposals {
 		which := max(0, k-1)
 		if which >= len(near) {

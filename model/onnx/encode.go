@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"maskstream/internal/garbage"
 )
 
 // Versions of the format that the models say they are of.
@@ -126,6 +128,7 @@ func (g *Graph) encode() []byte {
 	head = protowire.AppendTag(head, 7, protowire.BytesType)
 	head = protowire.AppendVarint(head, uint64(size))
 
+	garbage.Return(size) // what was read on the way to these weights goes before they are copied
 	model := make([]byte, 0, len(head)+size)
 	model = append(model, head...)
 	model = append(model, graph...)

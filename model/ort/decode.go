@@ -56,8 +56,8 @@ func (n *Network) DecodeMasks(features *model.Features, embedding *tensor.Tensor
 }
 
 // newAlternatives has room for every mask that is proposed for n prompts.
-func (n *Network) newAlternatives(made *results, count int) *model.Alternatives {
-	return &model.Alternatives{
+func (n *Network) newAlternatives(made *results, count int) *model.Candidates {
+	return &model.Candidates{
 		Logits:       made.new(n.pool, tensor.Float32, count, proposals, n.config.LowRes(), n.config.LowRes()),
 		Pointers:     made.new(n.pool, tensor.Float32, count, proposals, n.config.EmbedDim),
 		PredictedIoU: make([]float32, count*proposals),

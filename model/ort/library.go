@@ -41,6 +41,9 @@ func LibraryPath() (string, error) {
 		{systemFolders(), anyone},
 	} {
 		for _, folder := range place.folders {
+			if slices.Contains(looked, folder) {
+				continue
+			}
 			looked = append(looked, folder)
 			if path := newest(folder); path != "" && place.take(path) {
 				return path, nil
@@ -145,8 +148,9 @@ func initialise(library string) error {
 		}
 	}
 	onnxruntime.SetSharedLibraryPath(library)
-	if err := onnxruntime.InitializeEnvironment(onnxruntime.WithLogLevelError()); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrLibrary, library, err)
+	// What fails comes back as an error; the library would print it as well, in lines of its own.
+	if err := onnxruntime.InitializeEnvironment(onnxruntime.WithLogLevelFatal()); err != nil {
+		return fmt.Errorf("%w: %s cannot be opened: run `make setup`, or install it again beside the executable (%w)", ErrLibrary, library, err)
 	}
 	return nil
 }

@@ -46,11 +46,7 @@ func Load(config model.Config, weights sam2.Weights, options Options) (*Network,
 	if err := initialise(options.Library); err != nil { // said before the work
 		return nil, err
 	}
-	graphs, err := sam2.Build(config, weights)
-	if err != nil {
-		return nil, err
-	}
-	return Open(config, graphs, options)
+	return openEach(config, options, func(use func(sam2.Part) error) error { return sam2.BuildEach(config, weights, use) })
 }
 
 // Open makes a network of graphs, which are not needed afterwards. The caller closes it. Errors wrap [ErrLibrary] where ONNX
@@ -59,6 +55,18 @@ func Open(config model.Config, graphs *sam2.Graphs, options Options) (*Network, 
 	if err := initialise(options.Library); err != nil {
 		return nil, err
 	}
+	return openEach(config, options, func(use func(sam2.Part) error) error {
+		for _, part := range graphs.Parts() {
+			if err := use(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// openEach makes a network of the graphs that each hands over, in the order of [sam2.Graphs.Parts].
+func openEach(config model.Config, options Options, each func(use func(sam2.Part) error) error) (*Network, error) {
 	n := &Network{config: config, pool: options.Pool}
 	if n.pool == nil {
 		n.pool = tensor.NewPool("network", tensor.Host(), 0)
@@ -68,24 +76,29 @@ func Open(config model.Config, graphs *sam2.Graphs, options Options) (*Network, 
 		return nil, fmt.Errorf("onnx runtime: options: %w", err)
 	}
 	defer settings.Destroy()
-	for _, part := range []struct {
+	places := []struct {
 		session         **session
 		name            string
-		model           []byte
 		inputs, outputs []string
 	}{
-		{&n.imageEncoder, "image encoder", graphs.ImageEncoder, []string{"pixels"}, []string{"embedding", "high_res_0", "high_res_1"}},
-		{&n.memoryQueries, "memory queries", graphs.MemoryQueries, []string{"embedding"}, []string{"current", "queries"}},
-		{&n.memoryAttention, "memory attention", graphs.MemoryAttention, []string{"current", "queries", "memory", "temporal", "pointers", "distances"}, []string{"conditioned"}},
-		{&n.maskPrompt, "mask prompt", graphs.MaskPrompt, []string{"mask"}, []string{"dense", "logits", "visible"}},
-		{&n.maskDecoder, "mask decoder", graphs.MaskDecoder,
+		{&n.imageEncoder, "image encoder", []string{"pixels"}, []string{"embedding", "high_res_0", "high_res_1"}},
+		{&n.memoryQueries, "memory queries", []string{"embedding"}, []string{"current", "queries"}},
+		{&n.memoryAttention, "memory attention", []string{"current", "queries", "memory", "temporal", "pointers", "distances"}, []string{"conditioned"}},
+		{&n.maskPrompt, "mask prompt", []string{"mask"}, []string{"dense", "logits", "visible"}},
+		{&n.maskDecoder, "mask decoder",
 			[]string{"embedding", "no_memory", "high_res_0", "high_res_1", "points", "labels", "dense", "dense_row", "multimask", "visible"},
 			[]string{"logits", "pointers", "ious", "scores"}},
-		{&n.memoryEncoder, "memory encoder", graphs.MemoryEncoder, []string{"embedding", "logits", "scores", "binarize"}, []string{"memory"}},
-	} {
-		if *part.session, err = newSession(part.name, part.model, settings, part.inputs, part.outputs); err != nil {
-			return nil, errors.Join(err, n.Close())
-		}
+		{&n.memoryEncoder, "memory encoder", []string{"embedding", "logits", "scores", "binarize"}, []string{"memory"}},
+	}
+	i := 0
+	err = each(func(part sam2.Part) (err error) {
+		place := places[i]
+		i++
+		*place.session, err = newSession(place.name, *part.Model, settings, place.inputs, place.outputs)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
 }
@@ -120,6 +133,14 @@ func sessionOptions(options Options) (*onnxruntime.SessionOptions, error) {
 
 // Config is the network's configuration.
 func (n *Network) Config() model.Config { return n.config }
+
+// With is this network with its results in another pool: the same weights for one more stream, at the same time if need be. It
+// borrows the network; closing either of them closes both.
+func (n *Network) With(pool *tensor.Pool) *Network {
+	with := *n
+	with.pool = pool
+	return &with
+}
 
 // Close frees the network. A network that Open did not finish may be closed too.
 func (n *Network) Close() error {

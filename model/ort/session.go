@@ -6,6 +6,7 @@ import (
 
 	onnxruntime "github.com/yalue/onnxruntime_go"
 
+	"maskstream/internal/garbage"
 	"maskstream/tensor"
 )
 
@@ -17,6 +18,8 @@ type session struct {
 }
 
 func newSession(name string, model []byte, options *onnxruntime.SessionOptions, inputs, outputs []string) (*session, error) {
+	garbage.Return(len(model)) // what building it has left behind goes before the library makes copies of its own
+	defer returnFreed()()
 	run, err := onnxruntime.NewDynamicAdvancedSessionWithONNXData(model, inputs, outputs, options)
 	if err != nil {
 		return nil, fmt.Errorf("onnx runtime: opening %s: %w", name, err)

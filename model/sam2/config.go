@@ -64,7 +64,7 @@ func explain(err error) error {
 	if !errors.As(err, &at) {
 		return err
 	}
-	line, message := 0, at.GetMessage()
+	line, message := 0, userfile.PlainYAML(at.GetMessage())
 	if token := at.GetToken(); token != nil {
 		line = token.Position.Line
 	}

@@ -48,6 +48,9 @@ func (c *checker) target(key, got, class string) {
 	c.that(got == class, key+"._target_", "%q is not supported, only %q is", got, class)
 }
 
+// maxImageSize is four times the pixels of the published models. Memory grows with the fourth power of the size.
+const maxImageSize = 2048
+
 func (c *checker) file(m *yamlBase) {
 	c.that(m.Target != "", "_target_", "it is missing; is this a model configuration of upstream's form?")
 	only(c, "_target_", m.Target, "sam2.modeling.sam2_base.SAM2Base")
@@ -55,6 +58,7 @@ func (c *checker) file(m *yamlBase) {
 	c.target("memory_attention", m.MemoryAttention.Target, "sam2.modeling.memory_attention.MemoryAttention")
 	c.target("memory_encoder", m.MemoryEncoder.Target, "sam2.modeling.memory_encoder.MemoryEncoder")
 	c.that(m.ImageSize > 0 && m.ImageSize%32 == 0, "image_size", "%d is no positive multiple of 32", m.ImageSize)
+	c.that(m.ImageSize <= maxImageSize, "image_size", "%d is more than %d; attention over so many cells would take more memory than there is", m.ImageSize, maxImageSize)
 	var channels []int // from low to high resolution
 	if trunk := &m.ImageEncoder.Trunk; trunk.Target == timmTarget {
 		channels = c.timm("image_encoder.trunk.", trunk)

@@ -101,7 +101,7 @@ func (s Summary) String() string {
 	line("tensors", "%d (%s)", s.Tensors, strings.Join(types, ", "))
 	line("parameters", "%.2f million", float64(s.Parameters)/1e6)
 	if s.Network == nil {
-		line("model", "not recognised: %s", s.Problem)
+		line("model", "not recognised: %s", strings.TrimPrefix(s.Problem, fmt.Sprintf("%v: %s: ", ErrUnknownModel, s.File)))
 		return b.String()
 	}
 	n := s.Network

@@ -36,6 +36,8 @@ func Recognise(c *checkpoint.Checkpoint) (model.Config, error) {
 	return model.Config{}, fmt.Errorf("%w: %s: %s", ErrUnknownModel, c.Name(), describe(c, seen, nearest, fewest))
 }
 
+const giveConfig = "--model-config FILE.yaml (a stream: model_config)"
+
 // describe says in a few words what a checkpoint is that is not known, and what to do.
 func describe(c *checkpoint.Checkpoint, seen []fact, nearest model.Config, differing []string) string {
 	starts := func(prefix string) bool {
@@ -46,7 +48,7 @@ func describe(c *checkpoint.Checkpoint, seen []fact, nearest model.Config, diffe
 		}
 		return false
 	}
-	const give = "if it is one, give its configuration with --model-config FILE.yaml"
+	const give = "if it is one, give its configuration with " + giveConfig
 	hiera, repvit := seen[0].value != "0", starts("image_encoder.trunk.body.stages_0.blocks.0.token_mixer.")
 	switch {
 	case starts("vision_encoder."):
@@ -62,6 +64,6 @@ func describe(c *checkpoint.Checkpoint, seen []fact, nearest model.Config, diffe
 	case repvit:
 		return fmt.Sprintf("it is like EdgeTAM, but %s, and %d more; %s", differing[0], len(differing)-1, give)
 	}
-	return fmt.Sprintf("a Hiera of %s %s and %s %s at %s %s is none of the known models; give its configuration with --model-config FILE.yaml",
+	return fmt.Sprintf("a Hiera of %s %s and %s %s at %s %s is none of the known models; give its configuration with "+giveConfig,
 		seen[0].key, seen[0].value, seen[1].key, seen[1].value, seen[4].key, seen[4].value)
 }

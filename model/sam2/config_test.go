@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"maskstream/model"
 	"maskstream/model/nano"
@@ -155,6 +156,7 @@ var faults = []struct{ from, to, says string }{
 	{"pos_enc_at_input: true", "pos_enc_at_input: null", "pos_enc_at_input: true or false is required"},
 	{"out_dim: 64", "out_dim: 48", "memory_encoder.out_dim: 48 is no multiple of 4 that divides d_model, 128"},
 	{"image_size: 256", "image_size: 250", "250 is no positive multiple of 32"},
+	{"image_size: 256", "image_size: 1048576", "image_size: 1048576 is more than 2048"},
 	{"image_size: 256", "image_size: 256\n  max_cond_frames_in_attn: 1", "max_cond_frames_in_attn: 1"},
 	{"image_size: 256", "image_size: 256\n  soft_no_obj_ptr: true", "soft_no_obj_ptr: true is not supported"},
 	{"image_size: 256", "image_size: 256\n  sam_mask_decoder_extra_args: {dynamic_multimask_via_stability: false}", "dynamic_multimask_via_stability: false is not supported"},
@@ -194,10 +196,22 @@ func FuzzParseConfig(f *testing.F) {
 	for _, c := range faults {
 		f.Add(edited(f, c.from, c.to))
 	}
+	for _, c := range edgeFaults {
+		f.Add(replaced(f, edge, c.from, c.to))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		config, err := ParseConfig("fuzz", text)
-		if err == nil && config.PointerTokens() < 1 {
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") || !utf8.ValidString(err.Error()) {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		if config.PointerTokens() < 1 {
 			t.Errorf("accepted: %+v", config)
+		}
+		if err := supported(config); err != nil {
+			t.Errorf("accepted, and then %v", err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"maskstream/internal/garbage"
 	"maskstream/model"
 	"maskstream/model/onnx"
 )
@@ -27,22 +28,44 @@ type Graphs struct {
 // shape or left over is an error, since then the configuration belongs to other weights. Errors wrap [ErrConfig],
 // [ErrUnusedWeights] or the error of weights.Take.
 func Build(c model.Config, weights Weights) (*Graphs, error) {
-	if err := supported(c); err != nil {
-		return nil, fmt.Errorf("model %s: %w", c.Name, err)
-	}
 	var graphs Graphs
-	builders := []func(*onnx.Graph, Weights, model.Config){imageEncoder, memoryQueries, memoryAttention, maskPrompt, maskDecoder, memoryEncoder}
-	for i, part := range graphs.Parts() {
-		var err error
-		*part.Model, err = onnx.Build(part.Name, func(g *onnx.Graph) { builders[i](g, weights, c) })
-		if err != nil {
-			return nil, fmt.Errorf("model %s: %w", c.Name, err)
-		}
-	}
-	if left := leftOver(weights); len(left) > 0 {
-		return nil, fmt.Errorf("model %s: %w: %s", c.Name, ErrUnusedWeights, strings.Join(left, ", "))
+	i := 0
+	err := BuildEach(c, weights, func(part Part) error {
+		*graphs.Parts()[i].Model = *part.Model
+		i++
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return &graphs, nil
+}
+
+// BuildEach is Build for who needs one graph at a time, in the order of [Graphs.Parts], and has no memory for all of them: use
+// borrows the part, or keeps its model. An error of use ends it.
+func BuildEach(c model.Config, weights Weights, use func(Part) error) error {
+	if err := supported(c); err != nil {
+		return fmt.Errorf("model %s: %w", c.Name, err)
+	}
+	builders := []func(*onnx.Graph, Weights, model.Config){imageEncoder, memoryQueries, memoryAttention, maskPrompt, maskDecoder, memoryEncoder}
+	for i, part := range new(Graphs).Parts() {
+		built, err := onnx.Build(part.Name, func(g *onnx.Graph) { builders[i](g, weights, c) })
+		if stopped := (*onnx.Error)(nil); errors.As(err, &stopped) && stopped.Op == "" {
+			return stopped.Err // of weights.Take, which says all
+		} else if err != nil {
+			return fmt.Errorf("model %s: %w", c.Name, err)
+		}
+		size := len(built)
+		if err := use(Part{part.Name, &built}); err != nil {
+			return err
+		}
+		built = nil
+		garbage.Return(size)
+	}
+	if left := leftOver(weights); len(left) > 0 {
+		return fmt.Errorf("%w, configured as %s: %s; is it another model's configuration?", ErrUnusedWeights, c.Name, someOf(left))
+	}
+	return nil
 }
 
 // Part is one of the graphs, under a name for its file.
@@ -61,6 +84,15 @@ func (g *Graphs) Parts() []Part {
 		{"mask_decoder", &g.MaskDecoder},
 		{"memory_encoder", &g.MemoryEncoder},
 	}
+}
+
+// someOf names the first few.
+func someOf(names []string) string {
+	const few = 3
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
 // leftOver lists what nobody took, but for the weights that the reference has and does not use either.

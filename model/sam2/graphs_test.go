@@ -50,7 +50,7 @@ func TestANetworkThatCannotBeBuiltSaysWhy(t *testing.T) {
 		"a size without cells":      {func(c *model.Config) { c.ImageSize = 250 }, ErrConfig, "250"},
 		"windows that do not tile":  {func(c *model.Config) { c.ImageSize = 32 * 9 }, nil, ""},
 		"position windows too wide": {func(c *model.Config) { c.Trunk.WindowSpec[0] = 7 }, ErrConfig, "windows of 7 on 64"},
-		"weights left over":         {func(c *model.Config) { c.MemoryAttention.Layers = 1 }, ErrUnusedWeights, "memory_attention.layers.1.norm1.bias"},
+		"weights left over":         {func(c *model.Config) { c.MemoryAttention.Layers = 1 }, ErrUnusedWeights, "memory_attention.layers.1.cross_attn_image.k_proj.bias"},
 		"weights that are missing":  {func(c *model.Config) { c.MemoryAttention.Layers = 3 }, checkpoint.ErrMissing, "memory_attention.layers.2"},
 		"weights of other shapes":   {func(c *model.Config) { c.MemoryAttention.DimFeedforward = 256 }, checkpoint.ErrShape, "linear1"},
 	} {

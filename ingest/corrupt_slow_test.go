@@ -1,0 +1,7 @@
+//go:build slow
+
+package ingest
+
+import "testing"
+
+func TestHundredsOfDamagedFilesNeitherCrashNorHang(t *testing.T) { readDamaged(t, 100) }
