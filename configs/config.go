@@ -32,6 +32,7 @@ type Stream struct {
 	HostBytes    Size      `yaml:"host_bytes"`    // 0: a share of the machine's memory
 	Offload      Offload   `yaml:"offload"`
 	Memory       Memory    `yaml:"memory"`
+	MaxObjects   int       `yaml:"max_objects"` // tracked at once
 	LostAfter    Duration  `yaml:"lost_after"`
 	Auto         bool      `yaml:"auto"`    // objects found on the first frame; excludes Prompts
 	Prompts      []Prompt  `yaml:"prompts"` // on the first frame
@@ -163,7 +164,7 @@ func DefaultStream() Stream {
 		Policy:    "newest",
 		Model:     "nano",
 		Device:    "auto",
-		History:   300, HistoryBytes: 1 << 30,
+		History:   300, HistoryBytes: 1 << 30, MaxObjects: 64,
 		Memory:    Memory{MaxConditioning: 4},
 		LostAfter: Duration(10 * time.Second),
 	}

@@ -150,6 +150,8 @@ var wrong = map[string]struct {
 	"unknown far key":             {text: gate + "zzzzzz: 1\n", want: "known are streams, nats, http, webrtc, log"},
 	"wrong bool":                  {text: gate + "nats: {embedded: yes}", want: `t.yaml:4:18: nats.embedded: "yes" is neither true nor false`},
 	"wrong number":                {text: gate + "    history: many", want: `t.yaml:4:14: streams[0].history: "many" is no whole number`},
+	"no object":                   {text: gate + "    max_objects: 0", want: `streams[0].max_objects: 0: track 1 to 10000 objects at once`},
+	"more objects than allowed":   {text: gate + "    max_objects: 1\n    prompts: [{object: 1, box: [1, 2, 3, 4]}, {object: 1, points: [[1, 2]], labels: [1]}, {object: 2, box: [1, 2, 3, 4]}]", want: `streams[0].prompts: they name 2 objects, and max_objects is 1`},
 	"wrong duration":              {text: gate + "    lost_after: 10", want: `t.yaml:4:17: streams[0].lost_after: "10" is no duration`},
 	"wrong size":                  {text: gate + "nats: {batch: {bytes: 9QB}}", want: `"9QB" is no size`},
 	"size beyond all":             {text: gate + "nats: {batch: {bytes: 99999999999GiB}}", want: `is no size`},

@@ -166,6 +166,10 @@ func (v validator) stream(path string, s *Stream) error {
 		return v.errorf(path+".history", "%d: keep 1 to 1000000 frames", s.History)
 	case s.HistoryBytes < 0:
 		return v.errorf(path+".history_bytes", "%d: a size, or 0 for as much as there is room for", s.HistoryBytes)
+	case s.MaxObjects < 1 || s.MaxObjects > 10_000:
+		return v.errorf(path+".max_objects", "%d: track 1 to 10000 objects at once", s.MaxObjects)
+	case objects(s.Prompts) > s.MaxObjects:
+		return v.errorf(path+".prompts", "they name %d objects, and max_objects is %d: raise it, or leave some out", objects(s.Prompts), s.MaxObjects)
 	case s.Memory.MaxConditioning != -1 && s.Memory.MaxConditioning < 2:
 		return v.errorf(path+".memory.max_conditioning", "%d: at least 2, or -1 for all", s.Memory.MaxConditioning)
 	case s.Auto && len(s.Prompts) > 0:
@@ -250,4 +254,13 @@ func (v validator) address(path, address string) error {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// objects is how many objects prompts name.
+func objects(prompts []Prompt) int {
+	named := map[int]bool{}
+	for _, p := range prompts {
+		named[p.Object] = true
+	}
+	return len(named)
 }

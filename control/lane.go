@@ -8,7 +8,7 @@ import (
 // lane does requests one after the other, on a goroutine that lives while there are any.
 type lane struct {
 	most    int // that wait or are under way
-	workers *sync.WaitGroup
+	workers *workers
 
 	mu      sync.Mutex
 	waiting []func() error
@@ -24,7 +24,7 @@ type laneStats struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// add lets a request wait for its turn; false says that too many do.
+// add lets a request wait for its turn; false says that too many do, or that the door is closed.
 func (l *lane) add(request func() error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,10 +32,11 @@ func (l *lane) add(request func() error) bool {
 		l.done.Busy++
 		return false
 	}
-	l.waiting = append(l.waiting, request)
-	if l.open++; l.open == 1 {
-		l.workers.Go(l.work)
+	if l.open == 0 && !l.workers.start(l.work) {
+		return false
 	}
+	l.waiting = append(l.waiting, request)
+	l.open++
 	return true
 }
 

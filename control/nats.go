@@ -51,7 +51,7 @@ const (
 // Run answers requests until ctx ends.
 func (n *NATS) Run(ctx context.Context) error {
 	door := &natsDoor{NATS: n, ctx: ctx}
-	defer door.lanes.Wait()
+	defer door.lanes.end()
 	defer door.close()
 	stray, err := door.listen()
 	if err != nil {
@@ -84,7 +84,7 @@ type natsDoor struct {
 	*NATS
 	ctx     context.Context // of Run, and so of the requests under way
 	service micro.Service   // nil before the first open
-	lanes   sync.WaitGroup  // that answer requests
+	lanes   workers         // that answer requests
 
 	mu      sync.Mutex // Run alone changes what it guards
 	streams []string   // that have endpoints

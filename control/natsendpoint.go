@@ -26,6 +26,9 @@ func (e *endpoint) Handle(r micro.Request) {
 	body, reply := r.Data(), r.Reply()
 	ctx, cancel := context.WithTimeout(e.ctx, e.verb.timeout()) // also of waiting: whoever asked does not wait longer
 	err := checkLength(body)
+	if err == nil {
+		err = e.ctx.Err() // of a door that is being closed
+	}
 	if err == nil && !e.lane.add(func() error { defer cancel(); return e.answer(ctx, reply, body) }) {
 		err = Errorf(Busy, "%d requests wait for %s of this stream already: try again in a moment", maxWaiting, e.verb)
 	}

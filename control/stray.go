@@ -76,10 +76,13 @@ func (s *stray) handle(m *nats.Msg) {
 		refused := toError(err)
 		select {
 		case s.asked <- struct{}{}:
-			s.lanes.Go(func() {
+			began := s.lanes.start(func() {
 				defer func() { <-s.asked }()
 				s.unlessOwned(stream, m.Reply, refused)
 			})
+			if !began {
+				<-s.asked
+			}
 		default:
 			s.options.Log.Debug("NATS request for a stream that is not ours is left alone", "subject", m.Subject) // it may be somebody's
 		}

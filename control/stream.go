@@ -62,7 +62,7 @@ type StreamState string
 const (
 	Starting StreamState = "starting"
 	Up       StreamState = "up"
-	Down     StreamState = "down" // the source is gone; the stream tries to reach it
+	Down     StreamState = "down" // the source is gone, and the stream tries to reach it; or nothing is tracked for want of memory
 	Ended    StreamState = "ended"
 )
 

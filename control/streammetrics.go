@@ -40,7 +40,7 @@ func newStreamMetrics(service *Service) *streamMetrics {
 	of := func(f func(name, help string, labels ...string) family, name, help string, value func(*StreamStatus) float64) {
 		m.streams = append(m.streams, streamFamily{f(name, help, "stream"), value})
 	}
-	of(gauge, "tracker_source_up", "Whether frames come.", func(s *StreamStatus) float64 { return flag(s.State == Up) })
+	of(gauge, "tracker_source_up", "Whether frames come and are tracked.", func(s *StreamStatus) float64 { return flag(s.State == Up) })
 	of(counter, "tracker_source_frames_decoded_total", "Pictures decoded.", func(s *StreamStatus) float64 { return float64(s.Counters.Decoded) })
 	of(counter, "tracker_source_decode_errors_total", "Packets that the decoder refused, and pictures that it had to mend.", func(s *StreamStatus) float64 { return float64(s.Counters.DecodeErrors) })
 	of(counter, "tracker_source_timestamp_jumps_total", "Jumps of the source's time: backward, or forward by more than ten seconds.", func(s *StreamStatus) float64 { return float64(s.Counters.TimestampJumps) })

@@ -52,6 +52,7 @@ func (t *Tracker) answer(features *model.Features, embedding *tensor.Tensor, pro
 		return nil, err
 	}
 	defer prediction.Release()
+	t.mend(t.at, prediction)
 	t.fillHoles(prediction.Logits)
 	memories, err := t.network.EncodeMemory(features, prediction.Logits, prediction.ObjectScores, []bool{true})
 	if err != nil {

@@ -25,12 +25,13 @@ func (t *Tracker) encode(frame *frames.Frame) (*model.Features, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding frame %d: %w", frame.Index, err)
 	}
-	t.forgetFeatures()
+	t.Spare()
 	t.cached, t.cachedOf = features, pictureOf(frame)
 	return features, nil
 }
 
-func (t *Tracker) forgetFeatures() {
+// Spare gives back what is kept of the last frame to be quick with the next prompt on it.
+func (t *Tracker) Spare() {
 	t.cached.Release()
 	t.cached = nil
 }

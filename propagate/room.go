@@ -115,12 +115,25 @@ func (r roomy) EncodeMemory(features *model.Features, logits *tensor.Tensor, sco
 	return inRoom(r.makeRoom, func() (*tensor.Tensor, error) { return r.Network.EncodeMemory(features, logits, scores, binarize) })
 }
 
+// mostTurns is how often another pool than the one before may be full while one thing is tried: where both are, memories would move back
+// and forth for ever. As long as it is the same one, each try finds more room in it.
+const mostTurns = 8
+
 // inRoom is InRoom of something that makes a value.
 func inRoom[T any](makeRoom func(error) error, do func() (T, error)) (T, error) {
-	for {
+	var last *tensor.Pool
+	for turns := 0; ; {
 		made, err := do()
 		if err == nil {
 			return made, nil
+		}
+		var full *tensor.Exhausted
+		if errors.As(err, &full) && full.Pool != last {
+			last = full.Pool
+			turns++
+		}
+		if turns > mostTurns {
+			return made, fmt.Errorf("%w; and there is no room in both pools at once", err)
 		}
 		if err = makeRoom(err); err != nil {
 			return made, err

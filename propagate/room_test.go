@@ -169,3 +169,43 @@ func TestAReversePassOfALiveTrackMakesRoomAmongTheLiveMemories(t *testing.T) {
 		t.Errorf("masks differ, or nothing moved: %+v", host)
 	}
 }
+
+func TestAResetTrackerThatSparesHoldsNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	w.scene.Pool = tensor.NewPool("frames", tensor.Host(), 0)
+	w.prompt(0, 1, click(first(0)), both(0)...)
+	w.commit()
+	w.pass(0, 3)
+	w.tracker.Reset()
+	w.tracker.Spare()
+	if held := w.pool.Stats().LiveBytes; held != 0 {
+		t.Errorf("%d bytes are held", held)
+	}
+}
+
+func TestWhatNeedsRoomInBothFullPoolsGivesUp(t *testing.T) {
+	entry := int64(64*8*2 + lowRes*lowRes*4)
+	host := tensor.NewPool("host", tensor.Host(), 40*entry)
+	w := newWorldWithin(t, 0, func(o *Options) { o.State, o.Overflow = tensor.NewPool("home", tensor.Host(), 40*entry), host })
+	home := w.tracker.options.State
+	w.prompt(0, 1, click(first(0)), both(0)...)
+	w.commit()
+	w.pass(0, 30)
+	tries := 0
+	err := w.tracker.InRoom(func() error {
+		if tries++; tries > 1000 {
+			return errors.New("endless")
+		}
+		for _, pool := range []*tensor.Pool{home, host} {
+			some, err := pool.New(tensor.Uint8, int(30*entry))
+			if err != nil {
+				return err
+			}
+			defer some.Release()
+		}
+		return nil
+	})
+	if !errors.Is(err, tensor.ErrExhausted) || !strings.Contains(err.Error(), "both pools") {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+}

@@ -91,6 +91,7 @@ func (t *Tracker) infer(frame int, features *model.Features, objects []*object, 
 		return err
 	}
 	defer prediction.Release()
+	t.mend(frame, prediction)
 	tracks := t.follow(frame, objects, prediction, direction)
 	// The memory encoder sees the mask as predicted; holes are filled in what is stored and shown.
 	memories, err := t.network.EncodeMemory(features, prediction.Logits, prediction.ObjectScores, make([]bool, len(objects)))

@@ -34,6 +34,8 @@ type Options struct {
 	// MakeRoom is asked where that gives no room, with the error of the full pool, and answers nil where there is some now; nil for none.
 	MakeRoom func(error) error
 	Trace    func(Trace) // called for every object of every step that attends to memory; nil for none
+	// NotFinite hears of a frame for which the network answered something that is no number, see mend; nil for none.
+	NotFinite func(frame int)
 }
 
 // Policy is what a frame attends to with a model of the given configuration.
@@ -177,7 +179,7 @@ func (t *Tracker) Reset() {
 // Close forgets everything; the tracker must not be used afterwards. The network stays open.
 func (t *Tracker) Close() {
 	t.Reset()
-	t.forgetFeatures()
+	t.Spare()
 }
 
 // Conditioned lists the frames on which any object is prompted and committed, in ascending order.

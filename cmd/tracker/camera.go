@@ -94,7 +94,7 @@ func newCamera(c configs.Stream, streams int, source ingest.Options, w wiring) (
 		WebRTC:   func() *control.WebRTCStatus { return webrtcStatus(preview.Stats()) },
 		Tracking: propagate.Options{FillHoleArea: 8, CorrectAsConditioning: true, MaxConditioning: &c.Memory.MaxConditioning, MotionAware: c.Memory.MotionAware, State: pools.state, Overflow: pools.overflow()},
 		History:  c.History, HistoryBytes: pools.frames(int64(c.HistoryBytes)), HistoryPool: pools.video, Pools: pools.all(),
-		Prompts: prompts, Auto: auto, LostAfter: time.Duration(c.LostAfter), Log: log,
+		Prompts: prompts, Auto: auto, MaxObjects: c.MaxObjects, LostAfter: time.Duration(c.LostAfter), Log: log,
 	})
 	return &camera{name: c.Name, fanout: fanout, stream: feed.stream, preview: preview, giveBack: giveBack, pools: pools.all(), log: log}, nil
 }

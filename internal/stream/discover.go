@@ -137,6 +137,9 @@ func (t *track) search(ctx context.Context, frame *frames.Frame, options amg.Opt
 
 // adopt starts to track all that was found, or none of it.
 func (t *track) adopt(frame *frames.Frame, found []amg.Record) error {
+	if err := t.admit(len(found)); err != nil {
+		return fmt.Errorf("none of the %d objects that were found is tracked: %w", len(found), err)
+	}
 	before := t.tracker.Objects()
 	for i, record := range found {
 		result, err := t.prompt(frame, Prompt{Prompt: propagate.Prompt{Mask: &record.Mask}})

@@ -46,6 +46,8 @@ type meter struct {
 	reversed  int64                        // results of reverse passes
 	unkept    int64                        // frames that found no room in the history
 	noRoom    int64                        // frames that found no room to be tracked in
+	hungry    time.Time                    // since when all frames were left out for want of room; zero where the last was tracked
+	starved   error                        // where that is too long; else nil
 	behind    map[int]control.ObjectStatus // objects that have not been live yet
 	recent    [32]time.Time                // when the last frames were published, a ring
 }
@@ -76,6 +78,7 @@ func (m *meter) become(state control.StreamState, trouble error) {
 		m.downs[codeOf(trouble)]++
 	}
 	m.state, m.trouble = state, trouble
+	m.hungry, m.starved = time.Time{}, nil // what is told of the source now is the newer news
 }
 
 // framePublished notes a frame that has been handed to the sinks. The answer to a prompt shows no progress of the stream.
@@ -124,6 +127,11 @@ func (m *meter) removed(id int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.behind, id)
+	if m.shows(id) {
+		last := *m.last // the frame itself is the sinks'
+		last.Objects = slices.DeleteFunc(slices.Clone(last.Objects), func(o rle.Object) bool { return o.ID == id })
+		m.last = &last
+	}
 }
 
 // notKept counts a frame that found no room in the history, and says whether it is the first.
@@ -132,14 +140,6 @@ func (m *meter) notKept() bool {
 	defer m.mu.Unlock()
 	m.unkept++
 	return m.unkept == 1
-}
-
-// leftOut counts a frame that found no room to be tracked in, and says whether it is the first.
-func (m *meter) leftOut() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.noRoom++
-	return m.noRoom == 1
 }
 
 func statusOf(o rle.Object) control.ObjectStatus {
@@ -175,8 +175,12 @@ func (s *Stream) Status() control.StreamStatus {
 	m := s.meter
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	state, trouble := m.state, m.trouble
+	if m.starved != nil {
+		state, trouble = control.Down, m.starved
+	}
 	status := control.StreamStatus{
-		Name: s.config.Name, Run: s.config.Run, State: m.state, Code: codeOf(m.trouble), Error: reasonOf(m.trouble), FPS: m.rate(time.Now()),
+		Name: s.config.Name, Run: s.config.Run, State: state, Code: codeOf(trouble), Error: reasonOf(trouble), FPS: m.rate(time.Now()),
 		LatencyMS: float64(m.latency.Microseconds()) / 1e3, Dropped: s.frames.Dropped() + m.noRoom, Objects: []control.ObjectStatus{},
 		Counters: control.Counters{
 			Decoded: m.decoded, Reconnects: maps.Clone(m.downs), MaskBytes: m.maskBytes, LastFrame: m.lastAt,

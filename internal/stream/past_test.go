@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -116,12 +117,34 @@ func TestFramesThatCannotBePromptedAreNamed(t *testing.T) {
 	}
 }
 
-func TestFullHistoryPoolLeavesFramesOutAndIsCounted(t *testing.T) {
+func TestFullHistoryPoolKeepsTheNewestFrames(t *testing.T) {
 	out := &gather{}
 	pool := tensor.NewPool("small", tensor.Host(), 5*3*side*side)
+	hold := make(chan struct{})
+	s := start(t, dots{count: 31, hold: hold}, out, func(c *Config) { c.History, c.HistoryPool, c.Prompts = 20, pool, firstBox(1) })
+	feed(t, out, hold, 30)
+	if past := s.Status().Counters.Past; past.NotKept != 0 || past.Frames != 5 {
+		t.Errorf("counted %+v", past)
+	}
+	if _, err := s.Prompt(t.Context(), at(nil, 3)); !errors.Is(err, control.ErrNotFound) || !strings.Contains(err.Error(), "nearest are 25") {
+		t.Errorf("a frame that has made room: %v", err)
+	}
+	hold <- struct{}{}
+	wait(t, "end", func() bool { return s.Status().State == control.Ended })
+	for _, f := range out.live() {
+		if !follows(f, 1, false) {
+			t.Errorf("frame %d: %+v", f.Frame, f.Objects)
+		}
+	}
+	tensor.NoLeaks(t, pool)
+}
+
+func TestFramesForWhichTheHistoryHasNoRoomAtAllAreCounted(t *testing.T) {
+	out := &gather{}
+	pool := tensor.NewPool("tiny", tensor.Host(), 3*side*side/2)
 	s := start(t, dots{count: 30}, out, func(c *Config) { c.History, c.HistoryPool, c.Prompts = 20, pool, firstBox(1) })
 	wait(t, "end", func() bool { return s.Status().State == control.Ended })
-	if past := s.Status().Counters.Past; past.NotKept != 25 {
+	if past := s.Status().Counters.Past; past.NotKept != 30 {
 		t.Errorf("counted %+v", past)
 	}
 	for _, f := range out.live() {
@@ -129,5 +152,25 @@ func TestFullHistoryPoolLeavesFramesOutAndIsCounted(t *testing.T) {
 			t.Errorf("frame %d: %+v", f.Frame, f.Objects)
 		}
 	}
-	tensor.NoLeaks(t, pool)
+}
+
+func TestFullHistoryPoolLosesNothingWhileAReversePassHoldsItsFrames(t *testing.T) {
+	out, hold := &gather{}, make(chan struct{})
+	pool := tensor.NewPool("small", tensor.Host(), 5*3*side*side)
+	s := start(t, dots{count: 31, hold: hold}, out, func(c *Config) { c.History, c.HistoryPool, c.Prompts = 20, pool, firstBox(1) })
+	feed(t, out, hold, 10)
+	err := s.tell(t.Context(), func(_ context.Context, t *track) error {
+		if err := t.startReverse(nil, 0); err != nil {
+			return err
+		}
+		frame := t.latest.Retain()
+		defer frame.Release()
+		frame.Index = t.index // as the next
+		t.keep(frame)
+		frame.Index--
+		return nil
+	})
+	if past := s.Status().Counters.Past; err != nil || past.Frames != 5 || past.NotKept != 1 {
+		t.Errorf("kept %+v, %v", past, err)
+	}
 }

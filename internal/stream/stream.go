@@ -59,6 +59,7 @@ type Config struct {
 
 	Prompts    []Prompt     // on the first frame
 	Auto       *amg.Options // find the objects on the first frame, with these options; nil: do not
+	MaxObjects int          // tracked at once; 0: no limit
 	LostAfter  time.Duration
 	NonOverlap bool
 	Preview    http.Handler                                // nil where there is none
@@ -169,7 +170,7 @@ func (s *Stream) ingest(ctx context.Context) {
 		started := time.Now()
 		frame, err := s.convert(ctx, picture)
 		if err != nil {
-			return s.leaveOut(fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err))
+			return s.leaveOut(ctx, fmt.Errorf("stream %s: converting frame %d: %w", s.config.Name, picture.Meta.Frame, err))
 		}
 		s.meter.took(Convert, started)
 		s.meter.frameDecoded()
@@ -192,18 +193,6 @@ func (s *Stream) convert(ctx context.Context, picture *frames.Picture) (*frames.
 			return nil, full
 		}
 	}
-}
-
-// leaveOut takes the error of a frame that there was no room for. A live stream counts the frame and goes on without it, since there
-// may be room for the next; of a recording, none must be missing.
-func (s *Stream) leaveOut(err error) error {
-	if !s.config.Live || !errors.Is(err, tensor.ErrExhausted) {
-		return err
-	}
-	if s.meter.leftOut() {
-		s.config.Log.Warn("a frame is left out, and more may follow: give the stream more network_bytes and host_bytes, remove objects, or keep less history", "error", err)
-	}
-	return nil
 }
 
 // track follows the objects; see track.run.

@@ -29,7 +29,8 @@ type track struct {
 	back   *reverse          // the reverse pass; nil where there is none
 	pace   pace              // between frames and the past
 
-	filing    bool      // a frame, or looking back at one, for which the history makes no room
+	told      bool      // that the network answered what is no number
+	looking   bool      // back, at frames for which the history makes no room
 	searching bool      // for objects, see breathe
 	breath    time.Time // when the search got the network
 	failed    error     // of a frame that came during a search
@@ -40,6 +41,12 @@ func (s *Stream) newTrack() *track {
 	options.Retention = memory.Live(options.Policy(s.config.Network.Config()), s.config.History)
 	t := &track{stream: s, store: s.store, scratch: tensor.NewPool("discovery", tensor.Host(), 0), behind: map[int]*follower{}}
 	options.MakeRoom = t.shed
+	options.NotFinite = func(frame int) {
+		if !t.told {
+			s.config.Log.Warn("the network answered what is no number, and the objects in question count as absent; more may follow: is the model damaged?", "tracked_frame", frame)
+		}
+		t.told = true
+	}
 	t.tracker = propagate.New(s.config.Network, options)
 	return t
 }
@@ -121,20 +128,25 @@ func (t *track) frame(ctx context.Context, frame *frames.Frame) error {
 	if ids := t.live(); len(ids) > 0 {
 		var err error
 		if result, err = t.tracker.StepOnly(frame, memory.Forward, ids); err != nil {
-			return t.stream.leaveOut(err)
+			return t.stream.leaveOut(ctx, err)
 		}
 	}
 	t.stream.meter.took(Infer, started)
+	if err := t.stream.fed(ctx); err != nil {
+		result.Release()
+		return err
+	}
 	return t.stream.results.Put(ctx, work{result: result, picture: frame.Picture.Retain()})
 }
 
-// keep files the frame in the history. One that finds no room is left out and counted: the live track needs none of it.
+// keep files the frame in the history, in place of its oldest where there is no other room. One that finds none all the same is left out and
+// counted: the live track needs none of it.
 func (t *track) keep(frame *frames.Frame) {
 	if t.store == nil {
 		return
 	}
-	t.filing = true
-	defer func() { t.filing = false }()
+	t.looking = t.back != nil // a reverse pass holds the oldest frames: to let go of them would give no room
+	defer func() { t.looking = false }()
 	if err := t.tracker.InRoom(func() error { return t.store.Add(frame) }); err != nil {
 		if t.stream.meter.notKept() {
 			t.stream.config.Log.Warn("a frame is not kept for the past, and more may follow", "error", err)
@@ -146,7 +158,7 @@ func (t *track) keep(frame *frames.Frame) {
 // It returns nil where that gave room in the pool that err says is full, else err.
 func (t *track) shed(err error) error {
 	var full *tensor.Exhausted
-	if t.store == nil || t.filing || !errors.As(err, &full) || full.Want > full.Budget {
+	if t.store == nil || t.looking || !errors.As(err, &full) || full.Want > full.Budget {
 		return err
 	}
 	before := full.Pool.Stats().LiveBytes
@@ -158,8 +170,8 @@ func (t *track) shed(err error) error {
 
 // inRoom looks back at a frame, for which memories make room where there is none.
 func (t *track) inRoom(look func() (*frames.Frame, error)) (frame *frames.Frame, err error) {
-	t.filing = true
-	defer func() { t.filing = false }()
+	t.looking = true
+	defer func() { t.looking = false }()
 	err = t.tracker.InRoom(func() error { frame, err = look(); return err })
 	return frame, err
 }
@@ -202,6 +214,11 @@ func (t *track) prompt(frame *frames.Frame, p Prompt) (*propagate.Result, error)
 	if t.given.has(id) && !known {
 		return nil, fmt.Errorf("object %d: %w", id, ErrIDUsed)
 	}
+	if !known {
+		if err := t.admit(1); err != nil {
+			return nil, err
+		}
+	}
 	p.Width, p.Height = frame.Picture.DisplaySize()
 	result, err := t.tracker.Prompt(frame, id, p.Prompt)
 	if err != nil {
@@ -218,6 +235,16 @@ func (t *track) prompt(frame *frames.Frame, p Prompt) (*propagate.Result, error)
 	t.given.add(id)
 	t.follow(id, frame.Index, !known)
 	return result, nil
+}
+
+// admit refuses so many further objects where they would be more than are tracked at once: every frame would take longer, and whoever
+// prompts would wait for it.
+func (t *track) admit(more int) error {
+	tracked, most := len(t.tracker.Objects()), t.stream.config.MaxObjects
+	if most > 0 && tracked+more > most {
+		return fmt.Errorf("%w: %d are tracked, and with %d more it would be over max_objects, which is %d; remove some, or raise max_objects", ErrTooMany, tracked, more, most)
+	}
+	return nil
 }
 
 // answer publishes a result about a frame and hands it to whoever waits.
@@ -237,6 +264,8 @@ var (
 	ErrIDUsed = errors.New("the id was used by an object that has been removed, and ids are never reused")
 	// ErrIDsSpent says that the largest id has been given.
 	ErrIDsSpent = errors.New("no free object id is left")
+	// ErrTooMany says that no more objects are tracked at once.
+	ErrTooMany = errors.New("too many objects")
 	// ErrEnded says that the stream does not run any more.
 	ErrEnded = errors.New("the stream has ended")
 )

@@ -47,11 +47,12 @@ func (s *Stream) Remove(ctx context.Context, object int) error {
 	})
 }
 
-// Reset forgets all objects.
+// Reset forgets all objects, and gives back all the memory that it can: it may be asked for because there is none.
 func (s *Stream) Reset(ctx context.Context) error {
 	return s.tell(ctx, func(ctx context.Context, t *track) error {
 		ids := t.tracker.Objects()
 		t.tracker.Reset()
+		t.tracker.Spare()
 		return t.removed(ctx, ids...)
 	})
 }
@@ -165,7 +166,7 @@ func toControl(err error) error {
 		code = control.BadRequest
 	case errors.Is(err, propagate.ErrUnknownObject):
 		code = control.NotFound
-	case errors.Is(err, propagate.ErrUnprompted), errors.Is(err, ErrIDUsed), errors.Is(err, ErrIDsSpent):
+	case errors.Is(err, propagate.ErrUnprompted), errors.Is(err, ErrIDUsed), errors.Is(err, ErrIDsSpent), errors.Is(err, ErrTooMany):
 		code = control.Conflict
 	case errors.Is(err, ErrNoPicture), errors.Is(err, ErrEnded), errors.Is(err, tensor.ErrExhausted):
 		code = control.Unavailable
