@@ -34,18 +34,19 @@ def correction(r, truth, guess):
 def mask_losses(logits, scores, truth):
     """logits N,M,h,w; scores N,M; truth N,1,h,w: covered share of each cell -> loss N,M, score loss N,M.
 
-    The cross-entropy is summed and divided by the object's size (plus a constant), so that an object of thirty cells
-    counts as much as one of a thousand; the shared 0.5 level is where the upsampled mask is cut.
+    What is measured in the end is J, so that is what is learned: its soft form leads. The cross-entropy, summed and
+    divided by the object's size, only pulls where the soft form is flat; at full weight it prefers an empty cell to a
+    doubtful one, and the masks shrink.
     """
     x, t = logits.float().flatten(2), truth.flatten(2)
     p = x.sigmoid()
-    area = t.sum(2)
+    area, both = t.sum(2), (p * t).sum(2)
     ce = F.binary_cross_entropy_with_logits(x, t.expand_as(x), reduction="none").sum(2) / (2 * area + 40)
-    dice = 1 - (2 * (p * t).sum(2) + 1) / (p.sum(2) + area + 1)
+    soft = 1 - (both + 1) / (p.sum(2) + area - both + 1)
     with torch.no_grad():
         a, b = x > 0, t > .5
         real = (a & b).sum(2).float() / (a | b).sum(2).clamp(min=1).float()
-    return ce + dice, (scores.float() - real).abs()
+    return soft + .08 * ce, (scores.float() - real).abs()
 
 
 def encode(model, frames):
@@ -57,7 +58,7 @@ def encode(model, frames):
 
 
 def run(model, raw, frames, masks, kind, r, correct=False):
-    """frames uint8 B,T,S,S,3; masks bool B,T,K,S,S -> (loss, J per frame)."""
+    """frames uint8 B,T,S,S,3; masks bool B,T,K,S,S -> (loss, J per frame, median of drawn over true area)."""
     with halved(model), torch.autocast("cpu", dtype=torch.bfloat16):
         return tracked(model, raw, frames, masks, kind, r, correct)
 
@@ -73,7 +74,7 @@ def tracked(model, raw, frames, masks, kind, r, correct):
     cover = F.avg_pool2d(torch.from_numpy(targets.astype(np.float32)), 4)  # N,T,S/4,S/4
     seen = torch.from_numpy(targets.reshape(N, T, -1).any(2))
     memory = dict(cond_frame_outputs={}, non_cond_frame_outputs={})
-    loss, J = 0., []
+    loss, J, swell = 0., [], []
     for t in range(T):
         features = [f[:, t].repeat_interleave(K, 0).transpose(0, 1) for f in fpn]
         truth, here = cover[:, t][:, None], seen[:, t]
@@ -112,8 +113,9 @@ def tracked(model, raw, frames, masks, kind, r, correct):
             a, b = low[:, 0] > 0, truth[:, 0] > .5
             i, u = (a & b).flatten(1).sum(1).float(), (a | b).flatten(1).sum(1).float()
             J.append(float((i / u.clamp(min=1))[here].mean()))
+            swell.append((a.flatten(1).sum(1) / b.flatten(1).sum(1).clamp(min=1))[here])
         out["pred_masks"], out["pred_masks_high_res"], out["obj_ptr"] = low, high, pointer
         if t < T - 1:
             model._encode_memory_in_output(features, sizes, points, True, high, presence, out)
             memory["cond_frame_outputs" if t == 0 else "non_cond_frame_outputs"][t] = out
-    return loss / T, J
+    return loss / T, J, float(torch.cat(swell).median())

@@ -1,6 +1,6 @@
 """Mean J (intersection over union) on held-out clips, by prompt kind and by frame, with upstream's own track step.
 
-    python evaluate.py weights --val clips.npz [--size 256] [--by-clip 1]
+    python evaluate.py weights --val clips.npz [--size 256] [--frames 6] [--by-clip 1]
 """
 import argparse
 import json
@@ -76,6 +76,7 @@ if __name__ == "__main__":
     ap.add_argument("weights")
     ap.add_argument("--val", required=True)
     ap.add_argument("--size", type=int, default=256)
+    ap.add_argument("--frames", type=int, default=0, help="of each clip; a few are enough to see where training goes")
     ap.add_argument("--bias", type=float, default=0., help="added to the object score")
     ap.add_argument("--by-clip", type=int, default=0)
     a = ap.parse_args()
@@ -83,7 +84,8 @@ if __name__ == "__main__":
     model = network.build(a.weights, a.size)
     with torch.no_grad():
         model.sam_mask_decoder.pred_obj_score_head.layers[-1].bias += a.bias
-    result = measure(model, clips(a.val), a.size)
+    frames, masks = clips(a.val)
+    result = measure(model, (frames[:, :a.frames or None], masks[:, :a.frames or None]), a.size)
     print(json.dumps(summary(result)))
     for k in KINDS:
         v = result[k]

@@ -1,6 +1,6 @@
 """Train the nano model on CPUs: some processes of one thread each, gradients summed over all of them.
 
-    python train.py --name long --init ../sam2.1_hiera_nano.safetensors --minutes 90 --phases 4:2:6:.55,8:1:6:.45
+    python train.py --name long --init ../sam2.1_hiera_nano.safetensors --minutes 90 --phases 4:2:4:.65,8:1:4:.35
     python train.py --name long --resume 1 --minutes 90 --phases ...      # go on where ckpt/long.pt was
 
 A phase is frames:clips:objects:share of the time. A step lasts a fixed time (--window): every process adds up the
@@ -33,14 +33,15 @@ def arguments():
     ap.add_argument("--init", default="", help="weights to start from; none: from scratch")
     ap.add_argument("--resume", type=int, default=0, help="1: go on from the checkpoint of this name")
     ap.add_argument("--minutes", type=float, required=True, help="of the whole schedule, resumed parts included")
-    ap.add_argument("--phases", default="4:2:6:.55,8:1:6:.45")
+    ap.add_argument("--phases", default="4:2:4:.65,8:1:4:.35")
     ap.add_argument("--size", type=int, default=256)
-    ap.add_argument("--window", type=float, default=3., help="seconds of episodes in one step")
-    ap.add_argument("--lr", type=float, default=5e-4, help="AdamW's; Muon's is twice that")
+    ap.add_argument("--window", type=float, default=24.,
+                    help="seconds of episodes in one step; 16 clips and more, or the rate is too high")
+    ap.add_argument("--lr", type=float, default=1e-4, help="AdamW's; Muon's is twice that")
     ap.add_argument("--lr_end", type=float, default=1e-5)
-    ap.add_argument("--warm", type=int, default=30, help="steps")
-    ap.add_argument("--hold", type=float, default=.2, help="share of the time before the rate starts to fall")
-    ap.add_argument("--ema", type=float, default=.99, help="what the average keeps of itself at a step")
+    ap.add_argument("--warm", type=int, default=8, help="steps")
+    ap.add_argument("--hold", type=float, default=.25, help="share of the time before the rate starts to fall")
+    ap.add_argument("--ema", type=float, default=.95, help="what the average keeps of itself at a step")
     ap.add_argument("--real", type=float, default=.15, help="share of clips from labelled real runs")
     ap.add_argument("--eval", type=float, default=12., help="minutes between evaluations; 0: only at the end")
     ap.add_argument("--val", default="", help="validation clips (npz)")
@@ -131,10 +132,10 @@ class Trainer:
         clips = [self.scenes.clip(T, self.a.size, K) for _ in range(B)]
         kind = self.r.choice(["mask", "box", "click"], p=[.3, .4, .3] if T > 1 else [0, .5, .5])
         with network.plain_attention():
-            loss, J = run(self.model, self.raw, np.stack([c[0] for c in clips]), np.stack([c[1] for c in clips]), kind,
+            loss, J, swell = run(self.model, self.raw, np.stack([c[0] for c in clips]), np.stack([c[1] for c in clips]), kind,
                           self.r, correct=self.r.random() < .15)
             loss.backward()
-        return float(loss.detach()), J, kind, T * B
+        return float(loss.detach()), J, kind, T * B, swell
 
     def advance(self, phase, lr):
         """One optimiser step; returns this process's episodes and the gradient's norm."""
@@ -209,7 +210,7 @@ class Trainer:
             if self.a.world > 1 and self.step % 200 == 0:
                 for p in self.params:
                     dist.broadcast(p.data, 0)
-            recent += [(*d[:3], norm, d[3]) for d in done]
+            recent += [(*d[:3], norm, *d[3:]) for d in done]
             if time.time() - saved > 180:
                 self.save()
                 saved = time.time()
@@ -221,6 +222,7 @@ class Trainer:
                          loss=round(float(np.mean([d[0] for d in recent])), 3), J0=first,
                          J=round(float(np.nanmean(later)), 3) if later else None,
                          last=round(float(np.nanmean([d[1][-1] for d in recent if len(d[1]) > 1])), 3) if later else None,
+                         area=round(float(np.nanmedian([d[5] for d in recent])), 2),
                          norm=round(float(np.mean([d[3] for d in recent])), 2), episodes=len(recent),
                          frames_s=round(sum(d[4] for d in recent) * self.a.world / (time.time() - said), 1))
                 recent, said = [], time.time()
